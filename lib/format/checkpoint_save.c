@@ -8,7 +8,7 @@
  *     step-00000310/       by one rename, or, where an older one has the name, by letting the two
  *                          change places
  *     ckpt/                synced: from here on the new one counts
- *     step-00000280.tmp/   the oldest, renamed; ckpt/ synced; emptied; gone
+ *     step-00000280.tmp/   the oldest, if there are too many: renamed; ckpt/ synced; deleted
  *
  * If the process stops at any point, the last complete checkpoint is intact, unless it is just
  * being replaced by one of the same step where names cannot be exchanged. At the next start
@@ -132,7 +132,7 @@ static dt_status *write_files(const saving *v) {
 }
 
 /* Gives the new checkpoint its name. If an old one has that name, the two are exchanged in one step
- * where the file system can; otherwise the name is missing for a moment. */
+ * where the file system can do so; otherwise the old one is deleted first. */
 static dt_status *take_name(const saving *v) {
     bool done = false;
     if (exists(v->final)) {

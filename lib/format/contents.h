@@ -9,14 +9,14 @@
 /* ---- directories of files of named arrays ---- */
 
 typedef struct dt_stored_array {
-    const char *name; /* name of the array, owned by the file's directory */
+    const char *name; /* name of the array; owned by the dt_stored_arrays */
     /* name of the dtype in the file; NPZ: words for messages if it is not `known` */
     const char *dtype;
     bool known; /* the array can be read; else type.dtype has no meaning */
     /* the array's type in memory; safetensors' floats of 16 bits are read as float32 */
     dt_type type;
     /* offset: position of the data in a safetensors file (0 for NPZ); bytes: size of the data in
-     * the file */
+     * the file, compressed if the member of an NPZ file is */
     int64_t offset, bytes;
     const void *member; /* for NPZ files: the member of the archive that holds the array */
     bool named;         /* set by dt_weights_read: the model has a weight with the array's name */
@@ -67,7 +67,7 @@ dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnin
 /* Closes the contents. Accepts contents that are all zeros. */
 void dt_contents_close(dt_contents *c);
 /* Reads the values of a tensor into *data, which the caller frees; *data is NULL, without an error,
- * if dtrain does not have its type. Error NO_MEMORY, or an error of reading. */
+ * if the array is not `known`. Error NO_MEMORY, or an error of reading. */
 dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a,
                             void **data) DT_MUST_USE;
 
@@ -112,10 +112,10 @@ dt_status *dt_listing_read(dt_listing *l, const char *run) DT_MUST_USE;
 void dt_listing_release(dt_listing *l);
 /* Whether a path is a run's directory: it contains ckpt/. */
 bool dt_is_run(const char *path);
-/* Returns the NO_INPUT error that `path` does not exist, or is `fault`, such as "not a run". It
- * suggests the run that contains the folder `path`, or the runs and checkpoints in that folder. If
- * `path` is not a folder, it suggests the one next to it with the most similar name, or some of
- * them if no name is similar. */
+/* Returns the NO_INPUT error that `path` does not exist, or is `fault`, such as "not a run". If
+ * `path` is a folder, it suggests the run that contains it, or runs and checkpoints in it.
+ * Otherwise it suggests the run or checkpoint next to `path` with the most similar name, or some of
+ * those there if no name is similar. */
 dt_status *dt_no_run(const char *path, const char *fault) DT_MUST_USE;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files of a run, below output.dir:
+ * The files that this room keeps below output.dir:
  *
- *     .lock                         OFD lock + pid, host, start time, boot id as text
+ *     .lock                         OFD lock; pid, host, time of locking, boot id as text
  *     history.jsonl                 a line for each epoch, and each validation by steps
  *     record.jsonl                  what happened, attempt by attempt: see train/record.h
  *     history.GENERATION.jsonl      history of a run that has no checkpoint yet, while
@@ -16,11 +16,12 @@
  * A checkpoint is committed by renaming its directory: data files are written and synced, then
  * state.json with their SHA-256, then the directory is renamed and its parent synced. To delete a
  * checkpoint, its directory is renamed and the parent synced before its files are removed. So a
- * directory with a final name is complete, whenever the program or the machine stops. The layout
- * does not depend on replicas, workers or threads, since each tensor is stored as a whole.
+ * directory with a final name is complete, whenever the program or the machine stops, except one
+ * that is being replaced on a file system that cannot exchange two names. The layout does not
+ * depend on replicas, workers or threads, since each tensor is stored as a whole.
  *
- * Nothing here follows a symbolic link below output.dir, and no name from inside a file becomes a
- * path.
+ * Nothing below output.dir is written through a symbolic link, and no checkpoint is read through
+ * one. No name from inside a file becomes a path.
  *
  * Errors, with their exit codes: CHECKPOINT (65) for a malformed, cut or altered file,
  * CHECKPOINT_VERSION (65) for a newer format, CHECKPOINT_MODEL (65) for tensors of another model,
@@ -112,9 +113,10 @@ typedef struct dt_weights_request {
     void (*rename)(const void *user, struct dt_stored_arrays *s);
     const void *user;
 } dt_weights_request;
-/* Fills arrays by name. Error CHECKPOINT_MODEL for each array that is missing, extra, or of another
- * shape or dtype (with skip_mismatch only if the file has none of the weights); then no array is
- * changed. Counters of random numbers may be missing (they keep their values), or extra. */
+/* Fills arrays by name. There is one error CHECKPOINT_MODEL if the file has none of the weights;
+ * otherwise, without skip_mismatch, one for each array that is missing, extra, or of another shape
+ * or dtype. After an error CHECKPOINT_MODEL no array has changed. Counters of random numbers may be
+ * missing (they keep their values), or extra. */
 dt_status *dt_weights_read(const dt_weights_request *q) DT_MUST_USE;
 
 /* ---- the run directory ---- */
@@ -214,9 +216,9 @@ typedef struct dt_saved {
     bool only_weights; /* path is a file of weights: no state, no optimizer */
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];
-    /* The files when their checksums were verified. They stay open, so that the tensors that are
-     * read are those that were checked, even if the checkpoint is replaced or removed meanwhile.
-     * Files are hashed again only if their stamps have changed since. */
+    /* Stamps of the files from when their checksums were verified. The files stay open, so that the
+     * tensors that are read are those that were checked, even if the checkpoint is replaced or
+     * removed meanwhile. Files are hashed again only if their stamps have changed since. */
     dt_file_stamp checked[DT_TENSOR_FILES];
     /* [DT_TENSOR_FILES] file descriptor of each file; valid only if the inode in `checked` is not
      * 0 */
@@ -231,9 +233,10 @@ dt_status *dt_saved_open(dt_saved *c, const char *path) DT_MUST_USE;
  * exist, is neither a run nor a checkpoint, or is a run without a checkpoint. For a run, warnings
  * are appended as by dt_saved_newest. */
 dt_status *dt_saved_find(dt_saved *c, const char *path, dt_status **warnings) DT_MUST_USE;
-/* Opens the newest intact checkpoint below dir/ckpt. A warning for each one that is skipped, and
- * for each name that is not a checkpoint's, is appended to *warnings. If there are no checkpoints,
- * c->path is NULL without an error; if there are some but none is intact: CHECKPOINT_NONE. */
+/* Opens the newest intact checkpoint below dir/ckpt. A warning is appended to *warnings for each
+ * damaged checkpoint that is found, and for each name in ckpt/ that is not a checkpoint's, does not
+ * end in .tmp and does not begin with a dot. If there are no checkpoints, c->path is NULL without
+ * an error; if there are some but none is intact: CHECKPOINT_NONE. */
 dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings) DT_MUST_USE;
 /* Fills the arrays from an opened checkpoint (model or optimizer may be NULL). Values that are not
  * finite: CHECKPOINT_NOT_FINITE (79). */
@@ -287,9 +290,10 @@ const char *dt_job_difference(dt_arena *arena, const char *saved, const char *no
  *
  *     {"epoch": 2, "step": 20, "loss": 0.25, "crc32c": "0a1b2c3d"}
  *
- * It is the CRC-32C of the previous line's check, as eight digits, and of this line up to that
- * member. So changed, removed and inserted lines are found. Lines of earlier versions of dtrain
- * have no check; the first check after them covers the last of them.
+ * It is the CRC-32C of the previous line's check, as eight hexadecimal digits, and of this line up
+ * to that member. So changed, removed and inserted lines are found, unless the last lines are
+ * removed. Lines of earlier versions of dtrain have no check; the first check after them covers all
+ * of them.
  */
 
 #define DT_HISTORY_CHECK "crc32c"
@@ -297,10 +301,11 @@ const char *dt_job_difference(dt_arena *arena, const char *saved, const char *no
 /* The state of checking the lines of history.jsonl one after the other. It is {0} before the first
  * line. */
 typedef struct dt_history_lines {
-    uint32_t check; /* check of the last line; 0 before the first */
+    uint32_t check; /* check of the last line, computed if it has none; 0 before the first line */
     /* begun: whether there was a line; has_checks: whether some line had a check */
     bool begun, has_checks;
-    /* the last line lacks its check or is not JSON, so the check of the next one is not compared */
+    /* the last line is not JSON or lacks the check that it should have, so the check of the next
+     * line is not compared */
     bool is_lost;
     int64_t n; /* number of lines checked so far */
     /* damaged: number of lines that are not JSON, do not match their check, or lack it and are not
@@ -357,8 +362,8 @@ dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r, int64_t generatio
 /* ---- the lock on a run directory ---- */
 
 /* Takes the lock dir/.lock, and writes this process as its holder into the file. The lock is held
- * until the writer is abandoned. Errors: IN_USE, at once and with pid, host and start time of the
- * holder; after 0.4 s if the file names no process that is alive; after 10 s if the holder is
+ * until the writer is abandoned. Errors: IN_USE, at once and with the holder's pid, host and time
+ * of locking; after 0.4 s if the file names no process that is alive; after 10 s if the holder is
  * ending. CANT_CREATE: the file cannot be created, or its file system has no locks. */
 dt_status *dt_lock_take(dt_writer *lock, const char *dir) DT_MUST_USE;
 /* Returns the IN_USE error for the text of a lock file; NULL: the text does not name a process that

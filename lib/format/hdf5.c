@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Uses libhdf5's C interface. The functions used here are the same in all versions from 1.10 on.
- * Every array below the root that is a weight is read: float64 as float64, other floats as float32,
- * integers as int64. Links to other files are not followed, since this process cannot open files.
+ * Every array below the root that is a weight is read: floats of more than 4 bytes as float64,
+ * other floats as float32, integers as int64. Links to other files are not followed, since this
+ * process cannot open files.
  */
 #include "format/hdf5.h"
 

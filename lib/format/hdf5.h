@@ -19,11 +19,11 @@
 /* Whether the file is HDF5, or a .keras archive with weights. */
 bool dt_hdf5_is(const char *path);
 /*
- * Reads the weights into an unnamed file in memory, f->fd, closed by the caller. f->path is lent.
- * Errors: NO_INPUT if there is no such file; PLUGIN if libhdf5 is not installed; CHECKPOINT if the
- * file is damaged, or if reading it exceeds a limit. Limits: 256 MiB of memory plus four times the
- * file's size; 60 s of processor time plus 1 s for each 4 MiB of the file, and four times as much
- * time by the clock; no other file may be opened.
+ * Writes the weights as safetensors to an unnamed file in memory, f->fd, closed by the caller.
+ * f->path is lent. Errors: NO_INPUT if there is no such file; PLUGIN if libhdf5 is not installed or
+ * lacks a function; CHECKPOINT if the file is damaged, or if reading it exceeds a limit. Limits:
+ * 256 MiB of memory plus four times the file's size; 60 s of processor time plus 1 s for each 4 MiB
+ * of the file, and four times as much time by the clock; no other file may be opened.
  */
 dt_status *dt_hdf5_read(const char *path, dt_held_file *f) DT_MUST_USE;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The process in which libhdf5 reads a file from an untrusted source. Besides 0, 1 and 2 it has
- * three descriptors: the file, the file in memory that it writes, and a pipe for error messages. It
- * cannot open further descriptors, so links to other files are not followed.
+ * three descriptors: the file, the file in memory that it writes, and a pipe for error messages.
+ * Once libhdf5 is loaded it cannot open further descriptors, so links to other files are not
+ * followed.
  */
 #define _GNU_SOURCE /* memfd_create, close_range */
 #include <errno.h>

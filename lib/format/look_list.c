@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `ckpt ls`: lists the checkpoints of a run, one per line. The metrics are those of the line in
  * history.jsonl with the checkpoint's step. If a callback restored the weights of an earlier step
- * or epoch at the end, they are those of that one's line. */
+ * or epoch at the end, the metrics are those of the line of that step or epoch. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

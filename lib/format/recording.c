@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a recording as Trace Event JSON: one process, "this machine", with a track for each thread
- * and one for each counter. The text is ten times as long as the compressed file, so it is
+ * and one for each counter. The text is about ten times as long as the compressed file, so it is
  * compressed while it is generated, and only a part of its text is in memory at a time.
  */
 #include "format/recording.h"

@@ -80,8 +80,8 @@ int64_t dt_row_top(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
 
 const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i) {
     const dt_output_meaning *m = meaning_of(p, o);
-    /* whether the output has at most one class per example; others have a class at each step or
-     * pixel */
+    /* whether classes are those of an example; outputs of a higher rank have classes at each step
+     * or pixel */
     const bool flat = p->values[o]->type.rank <= 2;
     return flat && m->kind != DT_OUTPUT_VALUES && i < m->n_names ? m->names[i] : NULL;
 }
@@ -319,7 +319,7 @@ static dt_status *no_classes(const dt_row_writer *w, const dt_predicted_rows *p)
                       "leave out --top (in C: top 0)");
 }
 
-/* Refuses options that select classes if no output has classes. */
+/* Refuses options that select classes if they select none in any output. */
 static dt_status *check_selection(const dt_row_writer *w, const dt_predicted_rows *p) {
     bool any = !is_selective(&w->options);
     for (int o = 0; o < p->n_outputs; o++) any = any || dt_row_top(w, p, o) > 0;

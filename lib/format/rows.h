@@ -37,9 +37,9 @@ struct dt_row_writer {
 
 /* Returns the number of values in a row of output o, as the model returns them. */
 int64_t dt_row_values(const dt_predicted_rows *p, int o);
-/* Returns the number of scores of a row of output o: one for each of its values. A single value
- * that is the probability of a label has two scores: the probability that the label does not apply,
- * and the probability that it does. */
+/* Returns the number of scores of a row of output o: one for each of its values. An output that is
+ * a single label has one value and two scores: the probability that the label does not apply, and
+ * the probability that it does. */
 int64_t dt_row_scores(const dt_predicted_rows *p, int o);
 /* Computes the scores of a row into w->score. */
 void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);

@@ -305,8 +305,8 @@ static dt_status *read_tensor(const reading *r, const dt_safetensors_header *h,
     return s;
 }
 
-/* Reads the tensors that are wanted into their arrays. With r->hash, reads all tensors, and so
- * hashes the whole file after the header, which tensors cover. */
+/* Reads the tensors that are wanted into their arrays. With r->hash, reads and hashes all tensors:
+ * together they are all of the file after the header. */
 static dt_status *fill(const reading *r, const dt_safetensors_header *h, const dt_arrays *a) {
     DT_LOCAL const dt_named_view **target = dt_alloc(dt_size_mul((size_t)h->n, sizeof *target));
     dt_status *s = match(r, h, a, target);

@@ -24,8 +24,9 @@ typedef struct dt_tensor_file {
     size_t arrays, sha256;
 } dt_tensor_file;
 extern const dt_tensor_file dt_tensor_files[DT_TENSOR_FILES];
-/* For optional file i, dt_state_arrays returns the tensors to be saved, and dt_state_sha256 the
- * address of the member that holds the file's checksum, which is NULL if there is no such file. */
+/* For file i of dt_tensor_files, which must be an optional one, dt_state_arrays returns the tensors
+ * to be saved, and dt_state_sha256 the address of the member with the file's checksum. The checksum
+ * is NULL if there is no such file. */
 const dt_arrays *dt_state_arrays(const dt_state_file *s, int i);
 const char **dt_state_sha256(dt_state_file *s, int i);
 
@@ -65,7 +66,7 @@ typedef struct dt_step_name {
 
 typedef struct dt_step_list {
     int n;
-    dt_step_name *item; /* [n] the checkpoints; names are in the arena as well */
+    dt_step_name *item; /* [n] the checkpoints; allocated in the arena, as are their names */
 } dt_step_list;
 
 /* Reads the step from a name: "step-" and 8 to 18 digits; more than 8 must not begin with 0. False:
