@@ -97,8 +97,8 @@ static bool is_listed(const json_t *names, const char *name) {
     return false;
 }
 
-/* Returns 1 if larger values of the metric are better, -1 if smaller ones are, 0 if the record does
- * not say so of this metric. If the record has no lists of directions at all, is_cost decides,
+/* Returns 1 if larger values of the metric are better, -1 if smaller ones are; 0: the record lists
+ * the directions of metrics, but not of this one. If the record has no such lists, is_cost decides
  * between 1 and -1. */
 static int way_of(const dt_report_run *r, const char *name) {
     const json_t *less = json_object_get(r->start, "less_is_better"),

@@ -13,10 +13,10 @@
  *     page.css, *.js            style and script: elements.js, charts.js, summary.js,
  *                               evaluation.js; page.js has the list of sections
  *
- * A page has no network address in it, and says so itself: its Content-Security-Policy allows its
- * own style and the one script whose hash it names. Text from files reaches it as JSON in which no
- * "<" is left, and the document as text nodes, never as markup (elements.js, `put`). Labels and
- * names of metrics also occur in HTML, where they are escaped (write.c, `put_text`).
+ * A page loads nothing from elsewhere: its Content-Security-Policy allows only inline styles, data:
+ * images and the one script whose hash it names. Text from files reaches it as JSON in which no "<"
+ * is left, and the document as text nodes, never as markup (elements.js, `put`). Labels and names
+ * of metrics also occur in HTML, where they are escaped (write.c, `put_text`).
  */
 #ifndef DT_REPORT_REPORT_H
 #define DT_REPORT_REPORT_H

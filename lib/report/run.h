@@ -165,13 +165,13 @@ const char *dt_report_shown(const dt_report_run *r, const char *text);
 /* Reads the run in the directory `path`. Fails with NO_INPUT if the directory does not exist, or
  * has no run. */
 dt_status *dt_report_run_read(dt_report_run *r, const char *path) DT_MUST_USE;
-/* Whether a checkpoint is readable and belongs to the recorded training, not to an older one in
- * the same directory. */
+/* Whether a checkpoint is readable and belongs to the recorded training, not to an older one in the
+ * same directory. Without a record, each readable one does. */
 bool dt_report_is_own(const dt_report_run *r, const dt_listed *c);
 void dt_report_run_release(dt_report_run *r); /* frees what a run owns; r may be all zeros */
 
-/* read_record.c: these functions take one line each. They return false if it is not a line of such
- * a file. */
+/* Take one line of record.jsonl or of history.jsonl (read_record.c). Return false if it is not a
+ * line of that file. */
 bool dt_report_record_line(dt_report_run *r, json_t *line);
 bool dt_report_history_line(dt_report_run *r, json_t *line);
 
@@ -180,8 +180,8 @@ const char *dt_report_text(const json_t *object, const char *key);
 int64_t dt_report_int(const json_t *object, const char *key);
 
 /* How the run ended, as a word for a badge ("completed", "stopped early", "diverged", "stopped",
- * "failed", "running", "interrupted", "not recorded"); dt_report_explain prints a sentence about
- * it. */
+ * "failed", "running", "interrupted", "not recorded"). dt_report_explain appends an explanation to
+ * *out if there is one. */
 typedef struct dt_run_outcome {
     /* word: the text of the badge; tone: "good", "fair", "bad" or "plain" */
     const char *word, *tone;
