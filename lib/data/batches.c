@@ -32,7 +32,7 @@ static bool is_deferred(const dt_feed *f, int e) {
 }
 
 /* Sets f->most_threads, the largest number of reading threads, and returns how many to start with:
- * 1 if the job leaves the number open, otherwise the largest number. */
+ * 1 if neither the options nor the job give a number, otherwise the largest number. */
 static int choose_threads(dt_feed *f) {
     int wanted = f->o.threads > 0 ? f->o.threads : f->d->spec.parallel, cores = dt_cores();
     f->most_threads = wanted == 0 ? (cores < MOST_BY_THEMSELVES ? cores : MOST_BY_THEMSELVES)

@@ -66,9 +66,9 @@ static int rank_of(const dt_element_spec *e) {
     return e->type.dtype == DT_FLOAT32 ? FLOATS : e->type.dtype == DT_FLOAT64 ? DOUBLES : INTEGERS;
 }
 
-/* Returns the index of a column: found by its name, or equal to the number that is its name if the
- * files have no header. Raises c->columns to have that index. The job has been checked, so every
- * record has the column. */
+/* Returns the index of a column: found by its name, with a new column added if there is none, or
+ * equal to the number that is its name if the files have no header. c->columns becomes larger than
+ * the index. The job has been checked, so every record has the column. */
 static int column_index(conversion *c, const char *name) {
     int64_t at = 0;
     if (c->no_header) dt_parse_int64(name, &at);

@@ -2,8 +2,8 @@
 /*
  * Data sets: files of examples in, batches of rows out.
  *
- *     format (idx, npy, ...)  ->  map (cast, rescale, one_hot)
- *         ->  part (train, validation, test)  ->  order  ->  batches
+ *     format (idx, npy, ...)  ->  part (train, validation, test)  ->  order
+ *         ->  map (cast, rescale, one_hot)  ->  batches
  *
  * A format gives random access to examples, so the order of an epoch is a pure function of (seed,
  * epoch, index) and a position in training is three integers. An iterator over batches reads ahead
@@ -11,10 +11,9 @@
  *
  * There are two stages: reading the `dataset` mapping checks everything that needs no file; opening
  * the data set checks the files. Sizes that a file claims are checked before memory for them is
- * allocated. Arrays and tables with up to 256 MiB of values are kept in memory as a whole, so it
- * does no harm if such a file shrinks later; examples of larger ones, of TFRecords and of folders
- * are read one by one. An uncompressed array is read when its first batch is needed, by the thread
- * that needs it.
+ * allocated. Arrays and tables with up to 256 MiB of values are kept in memory as a whole: tables
+ * from opening on, uncompressed arrays once a thread that reads batches has loaded them. Examples
+ * of larger ones, of TFRecords and of folders are read one by one.
  */
 #ifndef DT_DATA_DATA_H
 #define DT_DATA_DATA_H
@@ -101,7 +100,7 @@ typedef struct dt_rows_file {
      * read again. The data set closes it, even if creating the data set fails. */
     dt_row_source *once;
     const dt_format *format;
-    const dt_tree *path; /* the path as written in the request: a scalar node */
+    const dt_tree *path; /* the path, or "standard input": a scalar node */
     /* [n] the elements, in the form in which the data set stores them */
     const dt_element_spec *element;
     /* the number of elements; the first `asked` ones are in the examples, the others only sort or
@@ -188,7 +187,7 @@ extern const dt_format dt_format_held;
 /* Whether d is a job's data set, whose source has parts (parts.h). The functions below are for such
  * data sets; the parts of all others are empty. */
 bool dt_dataset_has_parts(const dt_dataset *d);
-/* Fails for a pipeline, whose examples cannot be counted or read by index. */
+/* Fails unless d is a job's data set. */
 dt_status *dt_dataset_check_job(const dt_dataset *d) DT_MUST_USE;
 
 /* Returns the request that asks the format for one part. */
@@ -230,8 +229,8 @@ const char *dt_dataset_part_name(const dt_dataset *d, dt_part part);
  * examples. */
 const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t example);
 const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d);
-/* Returns the values that steps of `map` learned or were given, lent; their n is 0 if no step
- * learns. */
+/* Returns the values that steps of `map` have learned, including those of spec.learned; lent. Their
+ * n is 0 if no step learns. */
 const dt_learned *dt_dataset_learned(const dt_dataset *d);
 /* Returns a JSON object, in the arena, of the files that the job names besides its data
  * (vocabularies, a tokenizer.json), with the SHA-256 that each had when the data set was opened.
@@ -242,7 +241,7 @@ const char *dt_dataset_named_files(const dt_dataset *d, dt_arena *arena);
  * object that dt_dataset_named_files returned, or NULL. */
 dt_status *dt_dataset_check_named(const dt_dataset *d, const char *then) DT_MUST_USE;
 /* Checks all examples of all parts: fails with LABEL_RANGE, naming file and row, unless every value
- * of an integer element lies in [0, classes). */
+ * of an element is a whole number in [0, classes). */
 dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) DT_MUST_USE;
 /* Like dt_dataset_check_labels, but also accepts the value *ignored, which marks labels that do not
  * count. ignored may be NULL if there is no such value. */
@@ -250,8 +249,8 @@ dt_status *dt_dataset_check_labels_but(dt_dataset *d, int element, int64_t class
                                        const int64_t *ignored) DT_MUST_USE;
 /* What dt_dataset_check_range checks. It fails with LABEL_RANGE, naming file and row, unless the
  * values of an element lie in [low, high], apart from rounding errors. It ignores values that are
- * not finite, and those with sample weight 0. If there are more than about 64 Mi values, it checks
- * a sample of the examples. */
+ * not finite, and those with sample weight 0. If a part has more than about 64 Mi values, it checks
+ * a sample of the part's examples. */
 typedef struct dt_target_range {
     /* indices of the element to check, and of the one with sample weights; weight -1: none */
     int element, weight;
@@ -318,7 +317,7 @@ typedef struct dt_batch_lend {
     /* Called by any thread, once for each batch; sets *lent to what take_back is given for the
      * batch. NULL: batches are not lent. */
     dt_status *(*lend)(void *user, const dt_example *batch, void **lent);
-    /* called before the memory of the batch is used again */
+    /* called before the memory of the batch is used again or freed */
     void (*take_back)(void *user, void *lent);
     void *user;
 } dt_batch_lend;
@@ -388,9 +387,10 @@ dt_status *dt_iterator_open_batches(dt_iterator **out, const dt_dataset *d,
 int64_t dt_batches_bytes(const dt_dataset *d, const dt_batch_options *options);
 /* Lends the next batch: its tensors are valid until the next call, or until the one after it if
  * dt_batch_options.keeps is 1; tensors to which the caller has taken a reference by then
- * (dt_example_ref) stay valid. Waits only if the reading threads are behind. If an example cannot
- * be read, the call for its batch fails with one error of the batch, which does not depend on the
- * order of threads. After an error the iterator can only be closed. */
+ * (dt_example_ref) stay valid. Waits only if the reading threads are behind, or if examples are
+ * read once. If an example cannot be read, the call for its batch fails with one error of the
+ * batch, which does not depend on the order of threads. After an error the iterator can only be
+ * closed. */
 dt_status *dt_iterator_next_batch(dt_iterator *it, dt_example *batch) DT_MUST_USE;
 /* Reads batch `number` of an iterator with `by_number`, in any order. Batches are counted from 0
  * through all epochs, starting where the iterator starts. The batch is lent until the next call.

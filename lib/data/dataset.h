@@ -74,8 +74,8 @@ dt_status *dt_example_row(const dt_example *example, int64_t row, dt_example *ou
 /* Copies rows [first, first + n). */
 dt_status *dt_example_slice(const dt_example *example, int64_t first, int64_t n,
                             dt_example *out) DT_MUST_USE;
-/* Copies piece number `piece` of n. Pieces have ceil(rows / n) rows each until the rows are used
- * up; `rows` is counted for each component separately. */
+/* Copies piece `piece`, counted from 0, of n pieces. Pieces have ceil(rows / n) rows each until the
+ * rows are used up; `rows` is counted for each component separately. */
 dt_status *dt_example_piece(const dt_example *example, int64_t piece, int64_t n,
                             dt_example *out) DT_MUST_USE;
 /* Stacks n examples: (shape) becomes (n, shape). padded: components may differ in shape, and are

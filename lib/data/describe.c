@@ -121,7 +121,8 @@ static void take_facts(dt_arena *arena, const dt_table *t, int i, dt_column_fact
 
 enum { LONGEST_PLAIN = 200, SHOWN_ODD = 40 };
 
-/* Whether YAML reads the text as the same string without quotes, also in a list and as a key. */
+/* Whether YAML surely reads the text as the same string without quotes, also in a list and as a
+ * key. */
 static bool is_plain(const char *text) {
     static const char *const others[] = {"true", "false", "yes", "no", "on",
                                          "off",  "null",  "y",   "n"};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each column of a table holds, and how a job would use it: a job normalizes numbers, turns
- * categories into indices and then one_hot, and imputes missing values. The facts describe the file
- * alone; missing values are not part of the minimum, maximum or mean.
+ * What each column of a table holds, and how a job would use it: a job normalizes numbers, looks
+ * categories up in a vocabulary and encodes them with one_hot, and imputes missing values. The
+ * facts describe the file alone; missing values are not part of the minimum, maximum or mean.
  */
 #ifndef DT_DATA_DESCRIBE_H
 #define DT_DATA_DESCRIBE_H
@@ -17,7 +17,7 @@ typedef enum dt_column_kind {
      * 20 */
     DT_COLUMN_CATEGORY,
     DT_COLUMN_TEXT, /* texts with more than 250 different values, or at least 20 that all differ */
-    DT_COLUMN_COUNTER,  /* 20 or more integers, each 1 more than the one before, without gaps */
+    DT_COLUMN_COUNTER, /* 20 or more integers, each 1 more than the one before; no value is missing */
     DT_COLUMN_CONSTANT, /* the same value in all records, of which there are several */
     DT_COLUMN_EMPTY,
     DT_COLUMN_UNFIT, /* values that cannot be an element; `why` has the reason */

@@ -26,7 +26,8 @@ enum {
 typedef struct track {
     const dt_map_plan *plan;
     int index; /* position in the format's own order of elements */
-    /* asked: `whole` has been set; deferred: it is not set before dt_piece.load is */
+    /* asked: the format was asked for `whole`; deferred: it is not asked before a piece with
+     * `load` */
     bool deferred, asked;
     bool combined; /* a step combines the element with that of a partner */
     /* no step of `map` applies, so examples are decoded straight into the batch */
@@ -45,8 +46,8 @@ struct dt_filler {
     track *tracks; /* [n] one per element */
     void **wanted; /* [n] where each element is decoded to, in the format's own order */
     bool pairs;    /* a step combines each example with another one, its partner */
-    /* [2 * most_rows] the numbers that the examples of a piece have for the format, followed by
-     * those of their partners; and the pass over the data that each belongs to */
+    /* [2 * most_rows] the numbers that the examples of a piece have for the format and, from index
+     * most_rows on, those of their partners; and the pass over the data that each belongs to */
     int64_t *chosen, *pass;
     int64_t taken; /* number of examples read so far, for examples that are read once */
     bool ended;    /* all examples have been read */

@@ -30,7 +30,7 @@ dt_status *dt_pictures_inspect(const char *folder, bool json, dt_str *out) DT_MU
 typedef struct dt_pictures_facts {
     /* number of pictures, of classes, and of pictures in the smallest class */
     int64_t pictures, classes, smallest;
-    /* the size, in pixels, that most pictures have; 0 if no picture can be read */
+    /* the most frequent size of a picture, in pixels; 0 if no picture can be read */
     int64_t height, width;
     int64_t broken; /* number of pictures that cannot be read */
     bool grey;      /* no picture that can be read has colours */

@@ -279,7 +279,7 @@ int dt_map_plan_limits(const dt_map_plan *p, const dt_map_limit **limits) {
     return p->n_limits;
 }
 
-/* Returns the bytes of two values between steps, or 0 if there is only one step. Combining needs
+/* Returns the bytes of two values between steps, or 0 if there is at most one step. Combining needs
  * three more values for the other example: two between its steps, and its final value. Each has
  * room for the largest value of the plan. */
 int64_t dt_map_plan_scratch(const dt_map_plan *p) {

@@ -22,7 +22,8 @@
 const dt_kind *const *dt_map_kinds(int *n);
 const char *const *dt_map_brief(const dt_kind *step, bool *list);
 bool dt_texts_have(const dt_texts *names, const char *name);
-/* Reads the mapping; t NULL: no element has steps. Only elements in `names` may have steps. */
+/* Reads the mapping; t NULL: no element has steps. Only elements in `names` may have steps, unless
+ * `names` is empty. */
 dt_status *dt_map_read(dt_arena *arena, const dt_tree *t, const dt_texts *names,
                        const dt_map **out) DT_MUST_USE;
 
@@ -93,8 +94,8 @@ dt_status *dt_map_emit(const dt_map_plan *p, dt_value x, dt_value *out) DT_MUST_
 
 /* Converts outputs of a model, (B, ...), back to the units of the stored target: undoes the
  * element's steps from the last one on, up to one that cannot be undone. Only rescale, normalize,
- * cast, mixup and cutmix can be, and normalize only if its numbers are given or learned, and
- * without per_group. learned: as in dt_map_request. */
+ * cast, mixup and cutmix can be undone: rescale only if its scale is not 0, normalize only without
+ * per_group and if it has numbers for the features of x. learned: as in dt_map_request. */
 dt_value dt_map_undo(const dt_map *m, const dt_learned *learned, const char *element, dt_value x);
 
 /* Returns the location of a step that treats groups of windows differently; NULL if there is

@@ -86,8 +86,8 @@ static inline bool dt_parts_are_once(const dt_parts *d) {
 
 /* Returns the request that opens the files of spec->rows with their format. */
 dt_format_request dt_dataset_request_rows(const dt_dataset_spec *spec, dt_arena *arena);
-/* Takes the tensors of all examples, (count, ...) each, in the form that dt_format_held takes as
- * its args, allocated in the arena. *out is set even if this fails. */
+/* Sets *out, even if it fails, to args for dt_format_held, allocated in the arena. They own the
+ * tensors of all examples, (count, ...) each, which this function takes. */
 dt_status *dt_held_make(dt_arena *arena, const dt_example_spec *spec, const dt_example *examples,
                         dt_examples **out) DT_MUST_USE;
 void dt_held_release(dt_examples *held); /* may be called again, which does nothing */
@@ -128,7 +128,8 @@ dt_status *dt_windows_open(dt_parts *d, dt_rows *r) DT_MUST_USE;
 int64_t dt_windows_before(const dt_examples *windows, int64_t first, int64_t all);
 /* Sets r->single to the rows that the windows cover. */
 dt_status *dt_windows_list_rows(dt_parts *d, dt_rows *r) DT_MUST_USE;
-/* Returns the index, among the rows of a part, of the first row of element e of a window. */
+/* Returns the index, among all rows that the format reads, of the first row of element e of a
+ * window. */
 int64_t dt_windows_row(const dt_examples *windows, int e, int64_t window);
 
 /* Returns the group of an example of a part, of which `number` is dt_rows_number: the hash of the

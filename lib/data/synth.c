@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `dtrain data synth`: generates sample data, so that nothing has to be downloaded. digits: the
- * same pictures twice, as the four files of MNIST and, for training, as two NumPy arrays (pixels in
- * [0, 1], one-hot labels). text: a play.
+ * `dtrain data synth`: generates sample data, so that nothing has to be downloaded. digits: four
+ * files like MNIST's, and the training examples once more as two NumPy arrays (pixels in [0, 1],
+ * one-hot labels). text: a play.
  */
 #include <stdbool.h>
 #include <string.h>

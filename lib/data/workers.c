@@ -219,7 +219,8 @@ static uint64_t seed_of(const dt_parts *d, int stream) {
 }
 
 /* Returns the number of steps until a stream has been read. With drop_remainder the stream has only
- * whole batches, and a worker that has a stream of its own cuts each batch into n steps. */
+ * whole batches, and a worker that has a stream of its own cuts each batch into as many steps as
+ * there are workers. */
 static int64_t steps_of(const dt_workers *x, int stream) {
     const int64_t whole = x->length[stream] / x->batch, rest = x->length[stream] % x->batch;
     if (x->streams == 1) return whole + (rest > 0);

@@ -15,7 +15,7 @@ static const dt_field fields[] = {
                               "from these limits: f is [0, f], or [low, high]"),
     DT_END};
 
-/* A value with several rows is an image; anything else is a label. */
+/* A value of rank 2 or more with several rows is an image; anything else is a label. */
 static bool is_image(const dt_map_stage *s) { return s->in.rank > 1 && s->in.dim[0] > 1; }
 
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {

@@ -110,7 +110,7 @@ typedef struct dt_map_chain {
 
 struct dt_map {
     int n;
-    dt_map_chain *chains; /* [n] one per element that has steps */
+    dt_map_chain *chains; /* [n] one per element that `map` names */
 };
 
 /* Returns the row of a step in a list. The row begins with the dt_kind that `named` points to. */

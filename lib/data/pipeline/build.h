@@ -81,8 +81,8 @@ dt_status *dt_dataset_build_slices(dt_dataset **out, dt_example *example,
  * How workers and replicas share a pipeline. W workers feed R replicas each; n = W * R. Each worker
  * iterates over a description of its own: the user's, with transformations added by the policy:
  *
- *     AUTO    FILE if all sources read files, and no reader is known to get fewer than W files or
- *             the share forbids this check (no_fallback); else DATA
+ *     AUTO    FILE if all sources read files and either no reader is known to get fewer than W
+ *             files, or the share sets no_fallback; else DATA
  *     FILE    worker w reads files w, w + W, ...: a shard below each read_files
  *     DATA    worker w keeps pieces w, w + W, ... of all pieces: a shard at the end
  *     HINT    a shard in place of each shard(DT_SHARD_HINT)

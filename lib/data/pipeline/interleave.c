@@ -30,7 +30,7 @@ static void advance(const dt_example_function *x, struct state *s) {
     s->taken = 0;
 }
 
-/* Opens the pipeline of the next element in the current slot; if there is no element, goes on to
+/* Opens the pipeline of the next element in the current slot; if there is no element, advances to
  * the next slot. */
 static dt_status *fill(dt_iterator *it, const dt_example_function *x, struct state *s) {
     dt_example example = {0};
