@@ -41,7 +41,7 @@ typedef struct dt_named_node {
 typedef struct dt_state {
     dt_variable *variable; /* the variable, which the graph keeps alive */
     int node;              /* the node that is the variable's value at the start of the step */
-    int update; /* the node that is its value after the step; -1: the step does not change it */
+    int update;            /* the node that is the variable's value after the step; -1: no change */
 } dt_state;
 
 typedef struct dt_graph {
@@ -52,8 +52,8 @@ typedef struct dt_graph {
     const dt_named_node *arg; /* [n_args] the arguments, in the order of declaration */
     const dt_state *state;
     const dt_named_node *result;
-    /* A size -k in a type is k * B / batch_parts. It is 1, except in programs that divide the batch
-     * over devices (op/mesh.h). */
+    /* A size -k in a type is k * B / batch_parts. batch_parts is 1, except in programs that divide
+     * the batch over devices (op/mesh.h). */
     int batch_parts;
     int n_values; /* number of nodes of the trace that the graph was made from */
     /* [n_values] became[i] is the node of this graph that was node i of the trace; -1: the graph
@@ -282,13 +282,13 @@ typedef struct dt_op_attr {
     size_t number;
 } dt_op_attr;
 
-/* How other rooms write the op. Each member may be NULL. */
+/* Forms of the op for the executor, ONNX and StableHLO. Each member may be NULL. */
 typedef struct dt_op_forms {
     /* Returns the index of the loop that computes an element-wise op with these attributes, among
      * the op's loops; -1: none of them does. NULL: index 0. */
     int (*loop)(const void *attr);
-    /* ONNX' operator with the same inputs and meaning. NULL: onnx/forms.c has a form, or the op
-     * cannot be exported. */
+    /* ONNX' operator with the same inputs and meaning. NULL: export/onnx/forms.c has a form, or the
+     * op cannot be exported. */
     const char *onnx;
     /* Writes the op as StableHLO (op/stablehlo.h); NULL: the op has no StableHLO form. */
     struct dt_hlo_value (*stablehlo)(const struct dt_hlo_call *c);
@@ -332,7 +332,7 @@ struct dt_op {
     dt_value (*segment)(const dt_fold_call *c);
     /* Further ways to divide the op over devices (op/partition.h). NULL: only those of `rule`. */
     const struct dt_partition_row *over_devices;
-    /* The form of a collective over devices (op/across.h); NULL: the op is not a collective. */
+    /* The form of an op over devices (op/across.h); NULL: the op has no such form. */
     const struct dt_across_row *across;
 };
 
@@ -394,8 +394,8 @@ const char *dt_trace_path(dt_trace *t, const char *path);
  * "loss/total", but not "lossy". */
 bool dt_path_is_within(const char *path, const char *layer);
 
-/* Declares the argument `name` if it does not exist yet (the driver does so before the step
- * function runs), and returns it. If it exists with another type, t fails. */
+/* Declares the argument `name` if it does not exist yet, and returns it. If it exists with another
+ * type, t fails. */
 dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type);
 /* Returns the value of a variable at the start of the step, or the one of the latest dt_assign. */
 dt_value dt_read(dt_trace *t, dt_variable *v);

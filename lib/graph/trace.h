@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The members of a trace, for this room and for the files of other rooms that need them: some
- * builders in room op, and pass/spmd. All other code uses graph.h.
+ * The members of a trace, for lib/graph and the few other files that need them: some builders in
+ * lib/op, and pass/spmd/emit.c. All other code uses graph.h.
  *
  * Nodes do not move while the trace grows, so a `const dt_node *` stays valid until dt_trace_end,
  * which copies them into one array.
@@ -29,8 +29,8 @@ struct dt_trace {
     int replicas, logical, batch_parts;
     /* Number of rows of all replicas together; -1: it differs from run to run. */
     int64_t rows;
-    /* the sizes of other replicas, if each is traced by itself; NULL: one trace serves all
-     * replicas */
+    /* the sizes of gathers in other replicas, if each replica is traced by itself; NULL: one trace
+     * serves all replicas */
     dt_each *each;
     const dt_deferral *deferral;
     bool merging; /* whether the trace is in a function called by dt_merge_call */

@@ -84,8 +84,7 @@ struct dt_variable { /* declared in dtrain.h */
     int lacks;
     /* The host's copy of the value: the elements of `type`, row-major, aligned to 64 bytes unless
      * `whole` is set. With a stack it is the stack's memory, which begins with replica 0's value.
-     * NULL: the variable was declared without memory. Rooms above exec use dt_host_data and
-     * dt_host_edit. */
+     * NULL: the variable was declared without memory. */
     void *host_data;
     /* The device whose copy of the value is newer than host_data; NULL: host_data is current. */
     const struct dt_variable_holder *newer;
