@@ -4,7 +4,7 @@
  *
  *     step-00000310.tmp/   model, optimizer, what callbacks and loops keep: written, synced, read
  *                          back and compared, while other threads hash them; state.json with their
- *                          sums: written, synced, read back; the directory synced
+ *                          SHA-256: written, synced, read back; the directory synced
  *     step-00000310/       by one rename, or, where an older one has the name, by letting the two
  *                          change places
  *     ckpt/                synced: from here on the new one counts

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files that this room keeps below output.dir:
+ * The files of a run, below output.dir; callbacks and other commands may add more:
  *
  *     .lock                         OFD lock; pid, host, time of locking, boot id as text
  *     history.jsonl                 a line for each epoch, and each validation by steps
@@ -102,8 +102,8 @@ typedef struct dt_weights_request {
     const dt_held_file *held;
     const dt_arrays *arrays; /* the arrays to fill with values of the file */
     bool only_compared;      /* the arrays have no data: only names and types are compared */
-    /* whether arrays of the file that do not fit are skipped, which leaves the model's arrays
-     * unchanged */
+    /* whether arrays of the file that do not fit are skipped; the model's arrays of those names
+     * stay unchanged */
     bool skip_mismatch;
     /* with skip_mismatch: a warning is appended for each weight that the file lacks or that does
      * not fit, and for each extra array; otherwise unused */
@@ -188,8 +188,8 @@ typedef struct dt_state_file {
 
 /* Saves a checkpoint below r->path; *path (freed by the caller) is its final path, NULL after an
  * error. An existing checkpoint of that step is replaced. After the new one has been read back,
- * deletes the oldest ones beyond max_to_keep (>= 1), by exact name and never the new one. If the
- * new one cannot be written, older checkpoints stay unchanged. */
+ * deletes the oldest ones beyond max_to_keep (>= 1), but never the new one. If the new one cannot
+ * be written, older checkpoints stay unchanged. */
 dt_status *dt_run_dir_save(const dt_run_dir *r, const dt_state_file *state, const dt_arrays *model,
                            const dt_arrays *optimizer, int max_to_keep, char **path) DT_MUST_USE;
 

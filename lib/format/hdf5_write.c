@@ -72,7 +72,8 @@ static void put_float(dt_str *out, bool wide) {
     /* the mantissa has an implied leading 1; then the position of the sign bit */
     dt_put_little(out, 0x20 | (wide ? 63 : 31) << 8, 3);
     dt_put_little(out, wide ? 8 : 4, 4);
-    dt_put_little(out, 0, 2); /* the offset in bits of the number's bits, and their count */
+    /* the position of the number's first bit, and the number of its bits */
+    dt_put_little(out, 0, 2);
     dt_put_little(out, wide ? 64 : 32, 2);
     /* the position of the exponent's bits, and their count */
     dt_put_little(out, wide ? 52 : 23, 1);

@@ -134,7 +134,8 @@ static dt_status *convert(const dt_contents *c, const char *to) {
     return bad;
 }
 
-/* A Keras file is first converted to a safetensors file in memory. */
+/* Opens the path. A file that dt_hdf5_is recognizes is first converted to a safetensors file in
+ * memory. */
 static dt_status *open_any(dt_contents *c, const char *from) {
     dt_held_file f;
     if (!dt_hdf5_is(from)) return dt_contents_open(c, from, NULL);
