@@ -41,7 +41,7 @@ static void put_steps(const char *before, int64_t n, dt_str *out) {
 }
 
 /* Writes a sentence about a run that has not ended. Its record is incomplete: lines are written
- * every second or two, and each stands for several steps. */
+ * about once a second, and each may stand for several steps. */
 static void explain_running(const dt_report_run *r, const dt_attempt *a, dt_str *out) {
     int64_t steps = r->start ? dt_report_int(r->start, "steps") : 0;
     dt_str_puts(out, "still training");

@@ -111,8 +111,8 @@ extern const char *const dt_report_parts[DT_REPORT_PARTS];
 
 /* The counts of a parameter server's workers, of one attempt or summed over several. */
 typedef struct dt_report_workers {
-    /* n: number of workers at the end; lost: of workers that were lost; again: of batches that were
-     * computed again; dropped: of updates that were dropped */
+    /* n: number of workers at the end; lost, again, dropped: the numbers of workers that were lost,
+     * of batches that were computed again, and of updates that were dropped */
     int64_t n, lost, again, dropped;
     /* [i] number of updates with staleness i; the last entry counts all larger values */
     int64_t staleness[DT_STALENESS_BINS];
@@ -140,7 +140,7 @@ typedef struct dt_report_run {
     /* For each part, the contents of evaluation.PART.json; NULL: there is no evaluation of this
      * training. */
     json_t *evaluation[DT_REPORT_PARTS];
-    /* whether an earlier attempt read other files for the part */
+    /* whether an earlier attempt read other data for the part */
     bool other_data[DT_REPORT_PARTS];
     json_t *job; /* the job with all values resolved; NULL: it is unknown */
     /* The hashes of the weights and of the job; NULL: unknown. */
