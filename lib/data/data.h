@@ -201,8 +201,8 @@ dt_status *dt_dataset_hold(dt_dataset **out, const dt_example_spec *spec,
                            const dt_example *examples, const char *format, va_list args) DT_MUST_USE
     DT_PRINTF(4, 0);
 
-/* Sets *e to the elements of a batch, after `map`, of type (B, ...), lent by the data set. Returns
- * their number. */
+/* Sets *elements to the elements of a batch, after `map`, of type (B, ...), lent by the data set.
+ * Returns their number. */
 int dt_dataset_elements(const dt_dataset *d, const dt_element_spec **elements);
 /* Adds the element to a trace: an argument named like the element that takes stored examples,
  * followed by the steps of `map` as they run outside of training. Fails with NO_ONNX, naming the

@@ -29,8 +29,8 @@ static bool is_guessed(const dt_format *f) {
     return f->survey || f->content == DT_CONTENT_ARRAY || f->content == DT_CONTENT_ARCHIVE;
 }
 
-/* Whether a file is a ZIP archive that is not NPZ. Such a file has no format, whatever its members
- * are. */
+/* Whether a file is a ZIP archive that is not NPZ. The format of such a file is not guessed,
+ * whatever its members are. */
 static bool is_other_archive(const unsigned char *b, int64_t n) {
     const dt_file_sort *sort = dt_file_sort_of(b, (size_t)n);
     return dt_format_npz.sniff(b, n) && sort && !strstr(sort->what, "NPZ archive");

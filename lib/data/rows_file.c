@@ -187,8 +187,8 @@ static dt_status *check_again(const dt_rows_request *q, const dt_format *kind) {
     return NULL;
 }
 
-/* Checks that rows which are read once have the shapes that the model expects; their values are
- * converted to the Input's dtype. */
+/* Checks that rows which are read once have the shapes that the model expects. Dtypes are not
+ * compared. */
 static dt_status *check_shapes(const dt_parts *d, const dt_rows_request *q) {
     for (int e = 0; e < q->n && q->once; e++) {
         dt_type has = d->element[e].type, wanted = q->input[e].type;
