@@ -401,7 +401,8 @@ dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type);
 dt_value dt_read(dt_trace *t, dt_variable *v);
 /* Returns the value of a variable at the start of the step, whatever was assigned to it. */
 dt_value dt_read_first(dt_trace *t, dt_variable *v);
-/* Sets the value of v for later reads in t, and after the step. Its type must be that of v. */
+/* Sets the value of v after the step, which later calls of dt_read in t return. Its type must be
+ * that of v. */
 void dt_assign(dt_trace *t, dt_variable *v, dt_value value);
 
 /* Sets the number of replicas of the strategy that traces, for num_replicas_in_sync; 1 by default.
