@@ -137,7 +137,7 @@ void dt_run_dir_close(dt_run_dir *r);
 
 /* ---- checkpoints ---- */
 
-#define DT_STATE_SUMS (1 << 20) /* most sums that a state can have */
+#define DT_STATE_SUMS (1 << 20) /* the largest n_sums that a state can have */
 /* What state.json says: where training stands, besides its tensors. */
 typedef struct dt_state_file {
     /* number of the training in this directory, from 0: a start from the beginning or from an older
