@@ -127,10 +127,11 @@ typedef struct dt_report_run {
     /* the metrics of the history, where x is the number of epochs done: a fraction for a validation
      * within an epoch, unless the number of steps per epoch is unknown */
     dt_series_list by_epoch;
-    /* Values of the steps up to each x: loss, loss_min, loss_max, learning_rate, virtual_ms,
-     * val_... */
+    /* Values from the record, where x is the step: loss, loss_min, loss_max, learning_rate and
+     * virtual_ms of the steps that a line stands for, and val_... of validations. */
     dt_series_list by_step;
-    dt_series_list work; /* sums over the same steps: their number n, examples, seconds, waited_s */
+    /* sums over the steps that a line stands for: their number n, examples, seconds, waited_s */
+    dt_series_list work;
     /* Values of each epoch, where x is the step: epoch, wall_s, examples, waited_s. */
     dt_series_list of_epochs;
     dt_listing checkpoints;
