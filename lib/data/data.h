@@ -160,7 +160,7 @@ typedef struct dt_dataset_spec {
     int prefetch;   /* batches to read ahead; 0: chosen automatically */
     int parallel;   /* num_parallel_calls: threads that read ahead; 0: chosen automatically */
     dt_cache cache;
-    dt_auto_shard_policy auto_shard_policy; /* AUTO: in the order of a single process */
+    dt_auto_shard_policy auto_shard_policy; /* AUTO: workers share the batches of one process */
     bool as_stored; /* the steps of `map` are skipped, and texts stay texts */
     /* opening the data set decodes every example and reports all that cannot be read */
     bool checks_all;
@@ -419,8 +419,8 @@ typedef struct dt_workers {
      * many as of a full batch. dt_workers_prepare clears it for FILE and OFF, where each worker has
      * its own stream */
     bool even;
-    /* one of the data sets that the part is made of, in which examples are numbered; NULL: the
-     * format's */
+    /* dt_workers_deal numbers examples as this data set does, from which the part is made; NULL: as
+     * the format does */
     const dt_dataset *to;
     /* dt_workers_prepare sets the members below. */
     int streams;

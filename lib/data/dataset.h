@@ -217,7 +217,7 @@ dt_dataset *dt_dataset_ref(const dt_dataset *d);
 int64_t dt_dataset_search_batch(const dt_dataset *d);
 int64_t dt_batch_of_input(const dt_dataset *d);
 int64_t dt_length_of_input(const dt_dataset *d);
-void dt_same_index(const dt_dataset *d, const dt_indices *q); /* examples are those of the input */
+void dt_same_index(const dt_dataset *d, const dt_indices *q); /* numbers are those of the input */
 /* Replaces the numbers of examples of d by those that they have in `to`, from which d was made by
  * rows with `index`; NULL: in the source. */
 void dt_dataset_index(const dt_dataset *d, const dt_dataset *to, const dt_indices *q);
@@ -237,8 +237,9 @@ struct dt_iterator {
     dt_iterator **in;    /* [n_in] iterators over the inputs of the data set */
     void *state;         /* state of the transformation's iteration: row->state_size bytes */
     bool ended, failed;
-    /* The members below are those of a program's iterator: the distributed data set that it reads,
-     * counted, NULL for a plain one; whether it keeps its last batch; the tensors of that batch. */
+    /* The members below are those of a program's iterator: a reference to the distributed data set
+     * that it reads, NULL for a plain data set; whether it keeps its last batch; the tensors of
+     * that batch. */
     dt_dist_dataset *of;
     bool tracked;
     dt_example last;

@@ -26,8 +26,8 @@ enum {
 typedef struct track {
     const dt_map_plan *plan;
     int index; /* position in the format's own order of elements */
-    /* asked: the format was asked for `whole`; deferred: it is not asked before a piece with
-     * `load` */
+    /* asked: the format was asked for `whole`; deferred: it is asked only at a piece whose `load`
+     * is set */
     bool deferred, asked;
     bool combined; /* a step combines the element with that of a partner */
     /* no step of `map` applies, so examples are decoded straight into the batch */

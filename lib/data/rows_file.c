@@ -124,7 +124,7 @@ static dt_status *find_rows(dt_row_source *x, const dt_rows_request *q, const dt
     const dt_format *kind = dt_format_sniff(first, n);
     /* a comment at the front does not show which format follows it */
     if (*first == '#' && q->job->format == &dt_format_libsvm) kind = q->job->format;
-    /* the first bytes of a text do not show its format either */
+    /* a text is not recognized by its first bytes */
     if (q->job->format == &dt_format_text_folder && dt_text_folder_takes(q->path))
         kind = q->job->format;
     *out = kind;

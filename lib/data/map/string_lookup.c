@@ -29,7 +29,7 @@ struct string_lookup {
     int64_t max_tokens;
     int64_t num_oov_indices; /* number of indices for unknown texts: 0 or 1 */
     const char *mask_token;  /* NULL: no text is masked */
-    const char *oov_token;   /* NULL: it is -1, the default of integer_lookup */
+    const char *oov_token;   /* NULL: the token is -1, the default of integer_lookup */
     bool has_max, pad_to_max_tokens;
     dt_reals idf_weights;
 };

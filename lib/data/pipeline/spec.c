@@ -121,7 +121,8 @@ dt_status *dt_spec_empty_example(const dt_example_spec *s, dt_example *out) {
         for (int d = 0; d < t.rank; d++)
             if (d == 0 || t.dim[d] < 0) t.dim[d] = 0;
         bad = dt_tensor_new(&out->tensor[i], &t);
-        if (!bad && dt_type_bytes(&t) > 0) /* only for a scalar, which has no rows to leave out */
+        /* only a scalar has bytes, because it has no dimension to be 0 */
+        if (!bad && dt_type_bytes(&t) > 0)
             memset(out->tensor[i]->data, 0, (size_t)dt_type_bytes(&t));
     }
     if (bad) dt_example_release(out);
