@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job's list of callbacks, `fit.callbacks`: reads and checks it, and helps the callbacks. */
+/* The job's list of callbacks, `fit.callbacks`: reads and checks it. Functions that callbacks
+ * share. */
 #include "format/recording.h"
 #include "train/hook.h"
 
@@ -24,8 +25,8 @@ static const char *name_of(const dt_tree *item) {
     return item->kind == DT_TREE_MAP && item->n > 0 ? item->entry[0].key : "";
 }
 
-/* Refuses Keras' callbacks that a job does not need, with an error that names what replaces them,
- * and reads all others by the table. */
+/* Refuses the callbacks of Keras that dtrain does not have, with an error that says what to do
+ * instead. Reads all others. */
 dt_status *dt_callback_read(dt_arena *arena, const dt_tree *item, dt_named *out) {
     static const struct {
         const char *name, *why, *instead;

@@ -2,14 +2,11 @@
 /*
  * Checkpoints of custom loops: what the files that add, save and restore share.
  *
- *     model.safetensors       weights of models: "dense/kernel", of several models
- *                             "NAME/dense/kernel"
- *     optimizer.safetensors   "optimizer/iteration", "optimizer/dense/kernel/momentum", of several
- *                             optimizers "NAME/..."
- *     variables.safetensors   "NAME", with a first dimension of replicas where these have copies of
- *                             their own
- *     state.json              as a run's; "loop" has the names of all objects, counters and
- *                             positions
+ * model.safetensors weights of models: "dense/kernel", of several models "NAME/dense/kernel"
+ * optimizer.safetensors "optimizer/iteration", "optimizer/dense/kernel/momentum", of several
+ * optimizers "NAME/..." variables.safetensors "NAME"; if replicas have copies of their own, the
+ * first dimension counts them state.json as a run's; "loop" has the names of all objects, the
+ * values of counters, and positions
  */
 #ifndef DT_TRAIN_CHECKPOINT_H
 #define DT_TRAIN_CHECKPOINT_H
@@ -68,10 +65,11 @@ typedef struct dt_bound {
     int64_t *copies;
 } dt_bound;
 enum { DT_BOUND_WEIGHTS, DT_BOUND_SLOTS, DT_BOUND_VARIABLES, DT_BOUND_FILES };
-/* Lists all tensors of a checkpoint, without values. n_copies: the number of copies of each
- * variable, in the order in which variables were added; NULL: the present numbers. An optimizer
- * without state has no tensors. Fails with CHECKPOINT_PARTS if the optimizer has state for a
- * variable that is not part of the checkpoint. */
+/* Lists all tensors of a checkpoint, without values. n_copies: the number of copies of each object
+ * of kind DT_A_VARIABLE, in the order in which they were added; NULL: the present numbers. An
+ * optimizer without state has no tensors. Fails with CHECKPOINT_PARTS if an optimizer has state for
+ * a variable that is not part of the checkpoint, or if a variable with copies has DT_MAX_RANK
+ * dimensions. */
 dt_status *dt_bound_list(const dt_checkpoint *c, dt_arena *arena, const int64_t *n_copies,
                          dt_bound out[DT_BOUND_FILES]) DT_MUST_USE;
 dt_arrays dt_bound_arrays(const dt_bound *b);
@@ -98,7 +96,8 @@ const dt_loop_item *dt_loop_find(const dt_loop *l, dt_tracked_kind kind, const c
 /* Returns an error if c is not a checkpoint, if a step function is being traced, or if an error is
  * stored (dt_status_kept). call: the name of the public function, for the message. */
 dt_status *dt_checkpoint_check_call(const dt_checkpoint *c, const char *call) DT_MUST_USE;
-/* Remembers `path` and its state as the checkpoint that the next save of c continues. */
+/* Remembers the checkpoint at `path`, with the generation and step of *state, as the one that the
+ * next save of c continues. */
 void dt_checkpoint_stand_on(dt_checkpoint *c, const char *path, const dt_state_file *state);
 
 #endif

@@ -8,9 +8,9 @@
  *      "variables": {"total": [8, "SUM"]}, "counters": {"step": 120}, "iterators": {},
  *      "data": {"train": {"epoch": 2, "steps": 20, "ended": false, "last": "8c1e..."}}}
  *
- * An optimizer has the list of the variables that it keeps state for, in the order in which it
- * was given them. A variable has the number of its copies and, if there are several, the
- * aggregation that combines them into one.
+ * An optimizer has the list of the variables that it keeps state for, in the order in which it was
+ * given them; null: it has no state yet. A variable has the number of its copies and, if replicas
+ * have copies of their own, the aggregation that combines them into one.
  */
 #include <string.h>
 
@@ -19,8 +19,6 @@
 #include "format/contents.h"
 #include "strategy/variable.h"
 #include "train/checkpoint.h"
-
-/* The tensors of a custom loop's checkpoint and their names: see checkpoint.h. */
 
 /* ---- names ---- */
 

@@ -107,7 +107,8 @@ static dt_status *prepare_optimizers(const restoring *r) {
     return NULL;
 }
 
-/* Lists the tensors to read. An optimizer without state in the checkpoint starts afresh. */
+/* Lists the tensors to read: all but those of optimizers that have no state in the checkpoint and
+ * will be reset. */
 static dt_status *list_tensors(restoring *r) {
     int64_t *copies = dt_arena_array(r->arena, int64_t, r->c->n + 1);
     for (int i = 0, n = 0; i < r->c->n; i++)

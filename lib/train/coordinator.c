@@ -16,8 +16,8 @@ typedef struct push_report {
 
 /*
  * What a worker of `fit` computes: the gradients of the batch that has the closure's number
- * (strategy/worker_pool_open.c). Model, compiled step and data set are there, either because the
- * worker is a fork of the coordinator or because it has read the same job.
+ * (strategy/worker_pool_open.c). A worker has the model, the compiled step and the data set, either
+ * because the worker is a fork of the coordinator or because it has read the same job.
  */
 
 static void begin_worker(void *user, int worker) {
@@ -50,8 +50,8 @@ static dt_status *ask(void *user, const dt_work *work, dt_str *request) {
                        c->numbers, request);
 }
 
-/* Writes a push_report, the sums of metrics, and the parts from which the
- * coordinator computes gradients. */
+/* Writes a push_report, the sums of losses and metrics, and the parts from which the coordinator
+ * computes gradients. */
 static void write_report(const dt_coordinated *c, double loss, double seconds, dt_str *more) {
     const dt_example *batch = &c->batch;
     const push_report report = {

@@ -5,9 +5,9 @@
  * Closure n is batch n. Workers are processes that compute such gradients. `fit` works as usual:
  * the coordinator keeps the position, checkpoints and history, runs callbacks and handles signals.
  *
- * Within a window, batches may be applied in any order that closures.h allows. A window ends
- * wherever the run needs to know that exactly the first n batches have been applied: at the end of
- * an epoch, at a checkpoint, and when a signal asks for one.
+ * A window is a range of consecutive batches, which may be applied in any order that closures.h
+ * allows. A window ends wherever the run needs to know that exactly the first n batches have been
+ * applied: at the end of an epoch or of the run, at a checkpoint, and when a signal asks for one.
  *
  * In a cluster with tasks of type ps, these have the variables (strategy/parameter_tasks.h). The
  * coordinator sends the state when a window begins, and gets it back when the window ends.
@@ -59,10 +59,10 @@ dt_status *dt_coordinated_step(run *r, dt_example *batch, double *loss) DT_MUST_
 /* Emits an event with the numbers of workers and batches since the run began. */
 void dt_coordinated_report(run *r);
 /* Gets the variables from tasks of type ps, if they have newer ones, so that they can be read
- * within an epoch. */
+ * within a window. */
 dt_status *dt_coordinated_fetch(run *r) DT_MUST_USE;
-/* Whether the window has ended: exactly the batches before the run's position have been applied.
- * True if the run has no coordinator. */
+/* Whether no window is open: exactly the batches before the run's position have been applied. True
+ * if the run has no coordinator. */
 bool dt_coordinated_rests(const run *r);
 /* Stops giving out batches. dt_coordinated_rests becomes true when the batches that were given out
  * have been applied. */

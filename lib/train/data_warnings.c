@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checks the data before training. It is an error if there is nothing to train on. Data that gives
- * a poor model or a meaningless metric gets a warning, with the line of the job that helps.
+ * a poor model or a meaningless metric gets a warning, where possible with a change to the job that
+ * helps.
  */
 #include <math.h>
 #include <string.h>
@@ -15,8 +16,9 @@
  * The classes of the training data are compared with those of the part that is evaluated. A table
  * that is sorted by class and split near its end trains on some classes and is measured on others:
  * its metrics mean nothing. A class is named when
- *   - training has none of it, or
- *   - the other part has none, where its share of training makes two examples or more, or
+ *   - the training part, read to its end, has none of it, or
+ *   - the other part, read to its end, has none, although its share of the training data predicts
+ *     at least two examples there, or
  *   - its shares of the two parts differ by a factor of 2 or more, and a random division of the
  *     same examples would do that in fewer than one of 1,000 cases: Fisher's exact test, corrected
  *     for the number of classes. Small parts and rare classes differ by chance.
@@ -74,9 +76,9 @@ static double log_choose(double n, double k) {
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
 }
 
-/* Suppose that k of n examples have a class, and that m of the n are drawn at random. Returns the
- * probability that these contain at most `hits` examples of the class, or that they contain at
- * least `hits`, whichever is smaller. */
+/* Suppose that k of n examples have a class, and that m of the n are drawn at random. If `hits` is
+ * below the expected number of examples of the class among these, returns the probability of `hits`
+ * or fewer, else of `hits` or more. */
 static double chance_of(double n, double k, double m, double hits) {
     const int step = hits * n < k * m ? -1 : 1;
     double p = exp(log_choose(k, hits) + log_choose(n - k, m - hits) - log_choose(n, m)), sum = 0;
@@ -124,7 +126,7 @@ static bool differs(const tally *training, const tally *part, int64_t class, int
 
 /* ---- words ---- */
 
-/* Writes a class as "2 (Chinstrap)". */
+/* Writes a class as "2 (Chinstrap)", or as "2" if it has no name. */
 static void put_class(dt_str *out, const dt_element_spec *target, int64_t class) {
     const char *name = class < target->names.n ? target->names.v[class] : "";
     dt_str_printf(out, "%lld%s%.80s%s", (long long)class, *name ? " (" : "", name,
@@ -151,8 +153,8 @@ typedef struct finding {
     const tally *training, *seen;
 } finding;
 
-/* Writes a line for the job that would divide the examples better, if both parts are a split of one
- * file. */
+/* Suggests a line for the job that would divide the examples better. Writes nothing unless dtrain
+ * has split off the validation part itself, without stratifying by this target. */
 static void put_cure(const finding *f, dt_str *out) {
     const dt_validation_split *q = &dt_dataset_spec_of(f->t->o.data)->split;
     const bool is_stratified = q->stratify && strcmp(q->stratify, f->target->name) == 0;

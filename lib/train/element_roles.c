@@ -344,7 +344,8 @@ dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_com
 
 /* ---- classes ---- */
 
-/* Refuses class numbers that the model has no score for. */
+/* If the loss takes class numbers as targets: refuses class numbers that the model has no score
+ * for. */
 static dt_status *check_classes(const dt_class_weights *w, const dt_type *scores,
                                 const dt_loss_row *loss) {
     int64_t classes = scores->dim[scores->rank - 1];

@@ -118,9 +118,9 @@ static void report_progress(const dt_run_options *run, const char *part, int64_t
 
 /* ---- pieces ---- */
 
-/* An evaluation in progress. Pieces are evaluated one after the other, or overlap by one. Workers
- * take pieces in turn. When each has had one, all workers add the sums of all, in the order of the
- * pieces, and get the same digits as one worker. */
+/* An evaluation in progress. Workers take pieces in turn. When each has evaluated one, the turn
+ * ends: every worker adds the sums of all these pieces, in the order of the pieces, and gets the
+ * same digits as one worker would. */
 typedef struct turns {
     dt_part part;
     dt_iterator *batches;
@@ -135,7 +135,8 @@ typedef struct turns {
     dt_cluster *cluster;
     int64_t piece; /* number of the next piece, from 0 */
     dt_sums own;   /* the sums of the piece that this worker has evaluated in the current turn */
-    /* [workers][1 + n] for each worker's piece: its number of examples, then its sums */
+    /* [workers + 1][1 + n] for each worker's piece: its number of examples, then its sums; the last
+     * row has those that this worker sends */
     double *all;
 } turns;
 

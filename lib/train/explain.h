@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Explaining an evaluation (dt_evaluation): explain.c runs the examples through the model once more
- * and counts them, explain_result.c makes scores and curves of the counts. The first worker gets
- * all examples in order, so the numbers do not depend on who computed them.
+ * and counts them, explain_result.c computes scores and curves from the counts. The first worker
+ * gets the outputs of all examples in order, so the counts do not depend on which worker computed
+ * an output.
  *
- * Memory is bounded for any number of examples: see spread.h; per class three numbers, and at most
- * 1,048,576 pairs of a true and a predicted class (32 MiB).
+ * Memory is bounded for any number of examples: distributions of scores and errors are (spread.h),
+ * each class takes three numbers, and at most 1,048,576 pairs of a true and a predicted class are
+ * counted (32 MiB).
  */
 #ifndef DT_TRAIN_EXPLAIN_H
 #define DT_TRAIN_EXPLAIN_H
@@ -44,14 +46,15 @@ typedef struct dt_tallied_column {
 typedef struct dt_explained_tally {
     bool is_open;
     dt_explained_as as;
-    /* logits: scores are before the sigmoid or softmax. pair: an output of two classes has two
-     * values, of a softmax, and not a single one. */
+    /* logits: scores are before the sigmoid or softmax. pair: the output has two classes and a
+     * value for each, those of a softmax, not a single value. */
     bool logits, pair;
     /* loss, target: indices of the output's loss and target among the results of the step; -1:
      * none */
     int loss, target;
     int64_t width; /* number of values of the output per example */
-    bool one_hot;  /* whether the targets are one-hot vectors of `width` numbers */
+    /* whether a target is a vector of `width` > 1 numbers; for classes, it is one-hot */
+    bool one_hot;
     /* for outputs of classes: whether the loss ignores the examples of class `ignored` */
     bool ignores;
     int64_t ignored;
@@ -74,7 +77,7 @@ typedef struct dt_explained_tally {
     dt_worst_example worst[DT_MOST_WORST];
 } dt_explained_tally;
 
-/* explain_result.c: makes scores and curves of the counts, in the arena. */
+/* explain_result.c: computes scores and curves from the counts, in the arena. */
 dt_status *dt_tally_explain(dt_explained_tally *t, const dt_texts *names, dt_threshold_score best,
                             dt_arena *arena, dt_output_explained *out) DT_MUST_USE;
 

@@ -190,9 +190,10 @@ static bool is_kept(int64_t k, int64_t n) {
     return n <= most || (k + 1) * (most - 1) / n != k * (most - 1) / n || k == 0;
 }
 
-/* Draws both curves, and computes the areas roc_auc and average_precision, which are NaN if all
- * examples, or none, are of class 1 (average_precision: only if none is). The ROC curve begins at
- * (0, 0) and the precision-recall curve at (0, 1), both with the threshold infinity. */
+/* Computes the ROC curve and the precision-recall curve, and the areas roc_auc and
+ * average_precision, which are NaN if all examples, or none, are of class 1 (average_precision:
+ * only if none is). The ROC curve begins at (0, 0) and the precision-recall curve at (0, 1), both
+ * with the threshold infinity. */
 static void draw_curves(const descent *x, dt_curve_point *roc, dt_curve_point *pr,
                         dt_output_explained *out) {
     decided d = {.zeros = x->zeros, .ones = x->ones}, before = d;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults to be injected into a run, so that a group can rehearse: `fit --inject`.
+ * Faults to be injected into a run (`fit --inject`), so that users can rehearse failures.
  *
  *     kill:core=5@step=120          a core of the slice stops in step 120, and with it the run:
  *                                   exit code 69
@@ -46,8 +46,8 @@ typedef struct dt_faults {
  * of the right form. */
 dt_status *dt_faults_read(dt_arena *arena, const char *const *text, int n,
                           dt_faults *out) DT_MUST_USE;
-/* Checks faults against the job's slice; NULL: no slice. Fails with INJECT if it has no such core
- * or chip. */
+/* Checks faults against the job's slice; NULL: no slice. Fails with INJECT if a fault needs a slice
+ * and there is none, or if the slice has no such core or chip. */
 dt_status *dt_faults_check(const dt_faults *f, const dt_topology *slice) DT_MUST_USE;
 /* Returns the smallest limit of a device's memory in bytes that a fault `hbm` sets; 0: no limit. */
 int64_t dt_faults_hbm(const dt_faults *f);

@@ -152,7 +152,8 @@ static dt_status *train(run *r) {
     return s;
 }
 
-/* Trains from the run's position to its end. A parameter server's workers read their batches. */
+/* Trains from the run's position to its end. With a parameter server, the workers read the
+ * batches. */
 static dt_status *train_from_here(run *r) {
     if (!dt_run_is_training(r)) return NULL;
     if (!r->coordinator) DT_TRY(dt_run_open_batches(r));

@@ -69,8 +69,8 @@ dt_status *dt_generator_next(dt_generator *g, int32_t *token, double *log_probab
 void dt_generator_decode(const dt_generator *g, int64_t from, int64_t to, dt_str *out);
 /* Returns the number of tokens of the prompt and the generated text together. */
 int64_t dt_generator_tokens(const dt_generator *g);
-/* Returns the name of the layer or op because of which every token computes its whole context;
- * NULL: there is none, or the model is not compiled yet. */
+/* Returns the name of the layer or op that makes it necessary to compute the whole context for
+ * every token; NULL: there is none, or the model is not compiled yet. */
 const char *dt_generator_mixing(const dt_generator *g);
 
 #endif

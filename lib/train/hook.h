@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hooks: functions that a run calls at certain moments. A hook is one file and one row of hooks.h.
- * Some belong to every run (recording, faults, checks, hashes, events); the others are callbacks,
- * which a job lists in `fit.callbacks`: each row begins with a dt_kind, whose table of fields reads
- * the callback's arguments. The moments:
+ * Some belong to every run, such as those for recording, faults and events; the others are
+ * callbacks, which a job lists in `fit.callbacks`: each row begins with a dt_kind, whose table of
+ * fields reads the callback's arguments. The moments:
  *
  *     open ── begin
  *     [ step_begin ── step_end ── (test_begin ── test_end) ── (epoch_end) ── settled ── (saved) ]*
@@ -147,10 +147,11 @@ void dt_callback_report(run *r, const dt_hook *h, const char *format, ...) DT_PR
 /* Emits the reports that callbacks have made, as events. */
 void dt_callbacks_emit(run *r);
 /* Returns the path DIR/name, where DIR is output.dir, in the run's arena. Fails with CALLBACK if
- * the run has no directory. Fails with CANT_CREATE if a folder on that path is a link. */
+ * the run has no directory. Fails with CANT_CREATE if a folder on the path below DIR is a symbolic
+ * link. */
 dt_status *dt_callback_path(run *r, const dt_hook *h, const char *name,
                             const char **path) DT_MUST_USE;
-/* Like dt_callback_path, for a folder, which may not be a link itself. */
+/* Like dt_callback_path, for a folder. Fails also if the folder itself is a symbolic link. */
 dt_status *dt_callback_folder(run *r, const dt_hook *h, const char *name,
                               const char **path) DT_MUST_USE;
 /* Fails, with an error located at the argument: with CALLBACK if the path is not below output.dir,

@@ -66,7 +66,7 @@ static const char *renamed(const names *n, const char *name) {
     return dots;
 }
 
-/* Whether the tensor is num_batches_tracked of one of PyTorch's normalization layers, which dtrain
+/* Whether the tensor is PyTorch's num_batches_tracked, a counter of batch normalization that dtrain
  * does not use. */
 static bool counts_batches(const char *name) {
     static const char end[] = "num_batches_tracked";

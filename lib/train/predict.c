@@ -3,8 +3,8 @@
  * Prediction: runs the forward pass over the examples of a part of a data set, each once and in
  * order. The number of examples may be unknown. The outputs of a batch have the rows of one replica
  * after the other, which is the order of the examples, and are passed on at once. Only one batch is
- * kept, or two if the device computes one while the next is being read; of several workers, also
- * the outputs of a turn (below).
+ * kept, or two if the device computes one while the next is being read; with several workers, also
+ * the outputs of a turn, in which each worker computes one batch.
  *
  * An iterator over rows that arrive one by one may return fewer rows than a batch has. Such a batch
  * is padded with rows of zeros, so that no program must be compiled for each number of rows. The
@@ -133,7 +133,7 @@ enum { MOST_RESULTS = 3 * DT_MAX_OUTPUTS, MOST_ARGS = DT_MAX_INPUTS + 2 * DT_MAX
 /* A batch whose step has started and is not finished. */
 typedef struct flight {
     dt_executable *executable; /* the program that runs the step; NULL: the step has finished */
-    dt_tensor *const *input;   /* [n of the prediction] the inputs of the batch */
+    dt_tensor *const *input;   /* [prediction.n] the elements of the batch */
     int64_t rows; /* number of rows whose outputs are wanted; further rows are padding */
     dt_view result[MOST_RESULTS];
 } flight;
@@ -454,9 +454,9 @@ static dt_status *pass_on_all(prediction *p, int64_t left) {
     return NULL;
 }
 
-/* Starts a batch, and passes on the outputs of those that have started, of this one only if no
- * batch may start ahead. If this batch cannot start, the outputs of earlier ones precede its
- * error. */
+/* Starts a batch, and passes on the outputs of all earlier ones, and its own if batches may not
+ * overlap. If this batch cannot start, the outputs of earlier ones are still passed on before its
+ * error is returned. */
 static dt_status *predict_batch(prediction *p, dt_tensor *const *input, int64_t rows) {
     if (p->turn.cluster) return take_turn(p, input, rows);
     dt_status *bad = start(p, input, rows), *before = pass_on_all(p, p->ahead && !bad);
@@ -529,7 +529,7 @@ static dt_status *predict_part(prediction *p) {
 /* ---- predicting ---- */
 
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) {
-    /* The prediction is on the heap, since its 16 KiB are too much for a small stack. */
+    /* The prediction is on the heap, since it is too large for a small stack. */
     DT_LOCAL prediction *p = dt_alloc(sizeof *p);
     *p = (prediction){.model = m, .from = from, .left = from->most ? from->most : INT64_MAX};
     dt_status *s = predict_part(p);

@@ -71,8 +71,8 @@ typedef struct making {
     const dt_graph *step;
 } making;
 
-/* Makes the result of that name be added to the sum `slot`. Returns false if the step has no such
- * result. */
+/* Arranges that the result `name` is added to sum number `slot`. Returns false if the step has no
+ * such result. */
 static bool lead(const making *m, const char *name, int slot) {
     int at = dt_graph_find_result(m->step, name);
     if (at >= 0) m->t->slot[at] = slot;

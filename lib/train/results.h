@@ -7,7 +7,8 @@
  *
  *   for each output with a loss   the sum of losses, and the sum that divides it; a loss of
  *                                 the whole batch counts once for each example
- *   for all outputs together      the sum of what is added to the loss, once for each example
+ *   for all outputs together      the penalty of the weights, once for each example, and the
+ *                                 sum of the losses that layers add
  *   for each metric               a mean: a sum, and what it is divided by; other metrics: their
  *                                 parts, one after the other
  *
@@ -40,8 +41,8 @@ typedef struct dt_tally {
     int n_counted, *counted; /* counted: [n_counted] indices of the sums that count examples */
 } dt_tally;
 
-/* Names of a step's results, allocated in `arena`. k: the number of a metric's part, or DT_DIVISOR
- * for the divisor of a mean. */
+/* Names of a step's results, valid as long as `arena`. k: the number of a metric's part, or
+ * DT_DIVISOR for the divisor of a mean. */
 enum { DT_DIVISOR = -1 };
 const char *dt_loss_result(dt_arena *arena, const dt_compile_spec *c, int output);
 /* Returns the name of the result for a loss that is computed over the whole batch. */

@@ -70,7 +70,8 @@ typedef struct recording {
 
 /* How much a run trains, computed by run_size.c. */
 typedef struct run_size {
-    /* data_steps: number of batches in one pass over the data, steps_per_epoch: in an epoch */
+    /* data_steps: number of batches in one pass over the data; steps_per_epoch: number of steps in
+     * an epoch */
     int64_t examples, batch, steps_per_epoch, data_steps;
     /* the workers that read different parts of the data (auto_shard_policy); NULL: all read all of
      * it */

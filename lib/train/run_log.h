@@ -13,8 +13,9 @@
 #include "train/hook.h"
 
 typedef struct dt_run_log {
-    const char *path; /* the path of the log, unless it is `aside` */
-    dt_writer file;   /* file.path is NULL while the log is not open */
+    /* the final path of the log; with `aside`, the file is still PATH.GENERATION */
+    const char *path;
+    dt_writer file; /* file.path is NULL while the log is not open */
     /* size: bytes of the log up to the last whole epoch; end: also of the epoch that is not
      * complete */
     int64_t size, end;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements what spread.h declares. A float32 is turned into an integer of the same order; its
- * leading 20 bits number its bucket. */
+/* Implements what spread.h declares. A float32 becomes a 32-bit integer that sorts like it. The
+ * leading 20 bits of the integer are the index of its bucket. */
 #include "train/spread.h"
 
 #include <math.h>
@@ -86,7 +86,7 @@ static int64_t group_numbers(const dt_spread *s, dt_spread_group *out) {
     return n;
 }
 
-/* Makes groups of the buckets. The number of a group is the middle of its bucket. */
+/* Makes groups of the buckets. The value of a group is the middle of its bucket. */
 static int64_t group_buckets(const dt_spread *s, dt_spread_group *out) {
     const uint32_t middle = UINT32_C(1) << (31 - BUCKET_BITS);
     int64_t n = 0;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The graph of a step: outputs, losses, metrics, gradients, update. There is one rule for every
- * denominator: a sum over examples is divided once, by a number of the global batch: that of its
- * examples, or the sum of their weights. So neither the loss nor the gradient depends on how a
- * batch is divided.
+ * The graph of a step: outputs, losses, metrics, gradients, update. A sum over examples is divided
+ * by the number of examples of the global batch or by the sum of their weights, never by the number
+ * of one replica's examples. So neither the loss nor the gradient depends on how a batch is divided
+ * among replicas.
  */
 #include "train/trainer.h"
 
-/* The values of one output in the graph of a step, or (in the last term) of what layers add to the
- * loss. */
+/* The values of one output in the graph of a step, or (in the last term) the losses that layers
+ * add. A value whose `trace` is NULL is unset. */
 typedef struct term {
     dt_value target, prediction;
-    /* (B, ...): the weight of each example or sample; no trace: all weights are 1 */
+    /* (B, ...): the weight of each example or sample; unset: all weights are 1 */
     dt_value counts;
-    /* Bools in the shape of the predictions without the last dimension: which samples count. No
-     * trace: all samples count. */
+    /* Bools in the shape of the predictions without the last dimension: which samples count. Unset:
+     * all samples count. */
     dt_value mask;
-    dt_value rows; /* (B): one weighted loss per example; no trace: the output has no loss */
-    /* (B): the sum of `rows` is divided by the sum of these values; no trace: all are 1 */
+    dt_value rows; /* (B): one weighted loss per example; unset: the output has no loss */
+    /* (B): the sum of `rows` is divided by the sum of these values; unset: all are 1 */
     dt_value divisor;
     /* A scalar, the same on all replicas: a loss that is computed over the whole batch. The sum of
      * `rows` then has the gradient of this loss, but not its value. */
@@ -26,20 +26,22 @@ typedef struct term {
 
 typedef struct forward {
     int n; /* number of outputs of the model */
-    /* [n + 1] the values of each output; of[n] has what the layers add to the loss, only in
-     * `rows` */
+    /* [n + 1] the values of each output; of[n].rows has the losses that layers add, and the other
+     * members of of[n] are unset */
     term of[DT_MAX_OUTPUTS + 1];
-    /* the penalty of the weights: a scalar, equal on all replicas; no trace: there is no penalty */
+    /* the penalty of the weights: a scalar, equal on all replicas; trace NULL: there is no
+     * penalty */
     dt_value penalty;
 } forward;
 
 /*
  * ---- from examples to losses ----
  *
- * A loss that is a function of the whole batch has its gradients in rows, too.
+ * For a loss that is a function of the whole batch, the sum of term.rows only has the same gradient
+ * as the loss, not the same value.
  */
 
-/* Returns a + b, or b if a has no value yet. */
+/* Returns a + b, or b if a is unset. */
 static dt_value plus(dt_value a, dt_value b) { return a.trace ? dt_add(a, b) : b; }
 
 static dt_value declare(dt_trace *trace, const dt_trainer *t, int element) {
@@ -73,8 +75,7 @@ static dt_value as_column(dt_value x) {
 }
 
 /* Returns the weights of output i's examples or samples: those from the data, in training
- * multiplied by the weights of the classes. If the returned value has no trace, all weights are
- * 1. */
+ * multiplied by the weights of the classes. An unset value means that all weights are 1. */
 static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool training,
                           dt_value target) {
     const dt_class_weights *c = training ? dt_trainer_class_weight(t) : NULL;
@@ -86,10 +87,10 @@ static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool trai
     return counts.trace ? dt_multiply(counts, dt_weights_like(class, counts)) : class;
 }
 
-/* Sets x->rows to each example's mean of the losses in `values` (B, ...), one for each sample,
- * multiplied by the samples' weights, and x->divisor if it is not the number of examples. A sample
- * that the mask excludes does not count in the divisor; its loss must be 0 already. A mask without
- * a trace excludes no sample. */
+/* `values` (B, ...) has the loss of each sample. Multiplies them by the samples' weights, and sets
+ * x->rows to the mean of each example's samples. Sets x->divisor if that is not the number of
+ * examples. A sample that the mask excludes does not count in the divisor; its loss must be 0
+ * already. An unset mask excludes no sample. */
 static void weigh(const dt_named *loss, dt_value values, dt_value mask, term *x) {
     dt_value w = x->counts.trace ? dt_weights_like(x->counts, values) : x->counts;
     dt_value counted = mask.trace ? dt_convert(mask, dt_type_of_value(values).dtype) : mask;
@@ -100,8 +101,9 @@ static void weigh(const dt_named *loss, dt_value values, dt_value mask, term *x)
 
 /* ---- losses of the whole batch ---- */
 
-/* Returns (B): the sum, for each example, of the values of a part, each multiplied by the
- * derivative of the loss with respect to the sum of that part. */
+/* Returns (B): for each example, the sum of its values in `part` (B, ...), each multiplied by the
+ * `slope` of the sum that it belongs to. summed: a bit for each dimension of `part` over which it
+ * is summed; `slope` has the other dimensions. */
 static dt_value pull_back(dt_value part, dt_value slope, uint32_t summed) {
     const dt_type type = dt_type_of_value(part);
     int8_t dims[DT_MAX_RANK];
@@ -112,9 +114,9 @@ static dt_value pull_back(dt_value part, dt_value slope, uint32_t summed) {
     return dt_reduce(all, DT_REDUCE_SUM, (1u << type.rank) - 2);
 }
 
-/* Emits a loss that is a function of sums over the batch of all replicas. `slope` is its derivative
- * with respect to a sum, the same on all replicas. A replica's share of the gradient is that of
- * sum(part * slope), and the shares add up. */
+/* Emits a loss that is a function of sums over the batch of all replicas. slope[i] is its
+ * derivative with respect to sum[i], the same on all replicas. A replica's share of the gradient is
+ * the gradient of the sum of part[i] * slope[i], and the shares add up. */
 static void emit_whole(const dt_named *loss, const dt_loss_call_args *c, term *x) {
     const dt_loss_row *row = (const dt_loss_row *)loss->kind;
     const dt_type type = dt_type_of_value(c->prediction);
@@ -197,9 +199,9 @@ static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training)
 /*
  * ---- results ----
  *
- * A step returns losses and metrics as sums over the examples of all replicas, and their divisors
- * where these are not the number of examples. results.c makes means of them at the end of an epoch
- * or an evaluation.
+ * A step returns most losses and metrics as sums over the examples of all replicas, and their
+ * divisors where these are not the number of examples; results.c computes means from them. Losses
+ * of the whole batch and the penalty of the weights are returned as they are.
  */
 
 static dt_value sum_of_rows(dt_value rows) { return dt_all_reduce(DT_SUM, dt_reduce_sum(rows, 0)); }
@@ -227,8 +229,8 @@ static void return_weights(dt_trace *trace, const dt_trainer *t, const forward *
 }
 
 /* Returns the weights of samples in a metric: in a weighted metric those of the loss, else 1; but 0
- * where the mask excludes a sample, unless the metric counts these samples, too. If the returned
- * value has no trace, all weights are 1. */
+ * where the mask excludes a sample, unless the metric counts these samples, too. An unset value
+ * means that all weights are 1. */
 static dt_value counts_in(const dt_metric_use *m, const term *x) {
     dt_value counts = m->weighted ? x->counts : (dt_value){0};
     if (!x->mask.trace || m->row->unmasked) return counts;
@@ -236,8 +238,8 @@ static dt_value counts_in(const dt_metric_use *m, const term *x) {
     return counts.trace ? dt_multiply(dt_weights_like(counts, is), is) : is;
 }
 
-/* Adds the sum of metric i, which is a mean, to the step's results and, unless it is the number of
- * examples, the sum that divides it. */
+/* Adds the sum of metric i, a mean metric, to the step's results and, if samples have weights or a
+ * mask, the sum that divides it. */
 static void return_mean(dt_trace *trace, const dt_trainer *t, int i, const term *x) {
     const dt_metric_use *m = &t->o.compile->metric[i];
     const dt_loss_call_args c = {.args = m->args, .target = x->target, .prediction = x->prediction};
@@ -251,7 +253,8 @@ static void return_mean(dt_trace *trace, const dt_trainer *t, int i, const term 
                   sum_of_rows(divisor));
 }
 
-/* Adds the sums of metric i, which is a function of several sums, to the step's results. */
+/* Adds the sums of metric i, an aggregate metric (a function of several sums), to the step's
+ * results. */
 static void return_parts(dt_trace *trace, const dt_trainer *t, int i, const term *x) {
     const dt_metric_use *m = &t->o.compile->metric[i];
     dt_metric_parts parts = {.args = m->args, .target = x->target, .prediction = x->prediction};
@@ -283,10 +286,10 @@ static bool has_pairs(const dt_trainer *t, int output) {
     return row && row->pairs;
 }
 
-/* Adds results for people to read to those of the step. They are not summed over replicas, except
- * losses of the whole batch. The outputs come first, as a prediction expects them, then losses by
- * example. whole: losses that are one number for the batch are added, too. A loss that compares
- * pairs of examples is left out, since it has no value for a single example. */
+/* Adds the outputs to the step's results, in the model's order, then the loss of each example.
+ * Neither is summed over replicas. whole: losses that are one number for the batch of all replicas
+ * are added, too. A loss that compares pairs of examples is left out, since it has no value for a
+ * single example. */
 static void return_rows(dt_trace *trace, const dt_trainer *t, const forward *f, bool whole) {
     dt_arena *arena = dt_trace_arena(trace);
 
@@ -409,14 +412,14 @@ static void multiply_all(dt_value *gradient, int n, dt_value by) {
         if (gradient[i].trace) gradient[i] = dt_multiply(gradient[i], by);
 }
 
-/* Multiplies gradients by their divisor again, because a window accumulates sums. */
+/* Multiplies gradients by their divisor again, because gradient accumulation adds up sums. */
 static void undivide(sums *s, int n) {
     if (s->divided) multiply_all(s->gradient, n, s->examples);
     s->divided = false;
 }
 
-/* Adds the sums of the earlier steps of the window. one_over then becomes 1 / s->examples of the
- * whole window. */
+/* In the last step of a window of gradient accumulation: adds the sums of the window's earlier
+ * steps to *s, and sets one_over to 1 / examples of the whole window. */
 static void finish_window(dt_trace *trace, const dt_trainer *t, sums *s) {
     undivide(s, t->o.model->trainable.n);
     dt_optimizer_take_sums(t->o.optimizer, trace, &t->o.model->trainable, s->gradient,
@@ -439,10 +442,10 @@ static void add_penalty(dt_trace *trace, const dt_trainer *t, const forward *f,
         if (more[i].trace) gradient[i] = plus(gradient[i], more[i]);
 }
 
-/* Emits the gradients of all variables. A gradient without a trace means that the loss does not
- * depend on the variable. With `pushed` they are gradients of this step alone, not of the whole
- * window. Sets *examples to the divisor of their sums: the number of examples, or the sum of their
- * weights. */
+/* Emits the gradients of all variables. An unset gradient means that the loss does not depend on
+ * the variable. With `pushed` they are the gradients of this step alone, without those that earlier
+ * steps have accumulated. Sets *examples to the divisor of their sums: the number of examples, or
+ * the sum of their weights. */
 static dt_value *emit_gradients(dt_trace *trace, const dt_trainer *t, const forward *f, bool pushed,
                                 dt_value *examples) {
     sums s;
@@ -462,8 +465,8 @@ static void emit_update(dt_trace *trace, const dt_trainer *t, const dt_variables
     dt_trace_path(trace, before);
 }
 
-/* Adds gradients to be pushed to a parameter server to the step's results. If gradients are
- * accumulated, they are sums, and the number of examples is a result, too. */
+/* Adds to the step's results the gradients that a worker pushes to a parameter server. If gradients
+ * are accumulated, they are sums, and the number of examples is a result, too. */
 static void return_gradients(dt_trace *trace, const dt_trainer *t, const forward *f) {
     const dt_variables *v = &t->o.model->trainable;
     dt_value examples, *gradient = emit_gradients(trace, t, f, true, &examples);
@@ -524,8 +527,8 @@ const char *dt_gradient_name(dt_arena *arena, const dt_variable *v) {
     return dt_arena_printf(arena, "gradient of %s", v->path);
 }
 
-/* Adds gradients to the accumulated ones. In the last step of a window, replaces gradient[] by
- * their sum over the window, divided by its number of examples. */
+/* Adds gradients to the accumulated ones. In the last step of a window of gradient accumulation,
+ * replaces gradient[] by the sums over the window, divided by its number of examples. */
 static void accumulate(dt_trace *trace, const dt_trainer *t, const dt_variables *v,
                        dt_value *gradient, bool last) {
     const dt_type scalar = dt_scalar_type(DT_FLOAT32);

@@ -44,8 +44,8 @@ dt_status *dt_run_open_batches(run *r) {
     return dt_iterator_open_batches(&r->batches, r->data, &o);
 }
 
-/* Windows begin anew with each epoch, so that a window's end is a function of the position
- * alone. */
+/* Windows of gradient accumulation begin anew with each epoch, so that a window's end depends only
+ * on the step's number in its epoch. */
 bool dt_run_closes_window(const run *r, int64_t epoch_step) {
     int64_t k = r->q->fit->gradient_accumulation_steps;
     return k <= 1 || epoch_step % k == 0 || epoch_step == r->size.steps_per_epoch;

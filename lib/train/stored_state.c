@@ -7,7 +7,7 @@
  *      "kind": {"dtype": "int32", "shape": [], "vocabulary": ["iris", "lily"]},
  *      "note": {"dtype": "string", "max_bytes": 65535}}
  *
- * Columns that a job names by patterns are written out.
+ * Columns that a job chooses by a pattern are listed by name.
  */
 #include <string.h>
 
@@ -63,7 +63,8 @@ static bool get_dtype(const char *name, dt_dtype *out) {
     return false;
 }
 
-/* Reads a shape. Its size is limited, so that an example fits into memory. */
+/* Reads a shape without a batch dimension. Returns false if it is malformed or has more than 2^37
+ * values. */
 static bool get_shape(const json_t *list, dt_type *t) {
     int64_t values = 1;
     t->rank = (int)json_array_size(list);
@@ -140,7 +141,7 @@ static bool equal(const dt_texts *a, const dt_texts *b) {
     return same;
 }
 
-/* Elements that only one of the two has are not compared. */
+/* Elements that only the checkpoint or only the data set has are not compared. */
 dt_status *dt_stored_compare(const dt_saved *c, const dt_dataset *d, dt_arena *arena) {
     dt_dataset_spec then = {0};
     const dt_element_spec *elements;
@@ -249,15 +250,14 @@ dt_status *dt_learned_read(const dt_saved *c, dt_arena *arena, const dt_learned 
 }
 
 /*
- * Names of classes: targets have them from a vocabulary, from folders or from columns, and
- * checkpoints keep them. So predictions and exported models can name classes without the data.
+ * Class names. A target gets them from a vocabulary, from folders or from columns, and checkpoints
+ * keep them, so that predictions and exported models can name classes without the data.
  *
  *     {"logits": ["circle", "cross", "ring"]}
  */
 
-/* Whether the names may be those of the output's classes: there is at most one name for each value
- * of an example, or there are at most two for a single value. An example with several rows of
- * values has no such names. */
+/* Whether the names fit the classes of an output. An output (B, n) has at most n names, one of
+ * shape (B) or (B, 1) at most two. An output of higher rank has no class names. */
 static bool fit(const dt_texts *names, const dt_type *output) {
     const int64_t last = output->dim[output->rank - 1];
     return output->rank <= 2 && names->n <= (output->rank < 2 || last == 1 ? 2 : last);

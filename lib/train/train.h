@@ -53,7 +53,8 @@ bool dt_callbacks_vary_rate(const dt_callbacks *c);
 
 /* The weights of classes in the training loss. Classes that are not listed have weight 1. */
 typedef struct dt_class_weights {
-    /* whether the weights are computed from the training part; in the job n is then 0 */
+    /* whether the weights are computed from the training part (dt_trainer_balance); until then n is
+     * 0 */
     bool balanced;
     int n;
     /* [n] numbers of the classes; dt_match_class_weight sets those of classes given by name */
@@ -119,12 +120,14 @@ typedef struct dt_match {
 } dt_match;
 /* Matches elements by their names alone: inputs are the elements named like the model's Input
  * layers. A target is the element that compile.target names, or else the only other element, or
- * with several outputs the one named like the output. Files need not be open. Reports all faults:
- * ELEMENTS, located at the name. With compile NULL only inputs are matched. */
+ * with several outputs the one named like the output. Files need not be open. Fails with ELEMENTS,
+ * located at the name, for each name that is not found. With compile NULL only inputs are
+ * matched. */
 dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model,
                           const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
 /* Matches elements by names, then checks types. Fails with ELEMENTS if the model takes another
- * shape, with LABELS if a loss or a metric does. */
+ * shape, with ROW_NUMBER if an embedding has too few rows, and with LABELS or METRICS if a loss or
+ * a metric does not accept the targets. */
 dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile,
                           dt_match *out) DT_MUST_USE;
 /* Matches by names and types, then reads all labels of classes and, of outputs without a mask, all
@@ -134,8 +137,8 @@ dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_com
                          dt_match *out) DT_MUST_USE;
 /* Checks class weights, and sets w->number of named classes. Fails with LABELS if the model has
  * several outputs, the loss is one number for the batch, targets have more than two dimensions, or
- * a class is unknown or occurs twice. Fails with RANGE if the model has no score for a class. w may
- * be NULL. */
+ * a class is unknown or occurs twice. Fails with RANGE if the loss takes class numbers and the
+ * model has no score for one of these. w may be NULL. */
 dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model,
                                  const dt_compile_spec *compile, const dt_match *m,
                                  const dt_class_weights *w) DT_MUST_USE;
@@ -222,8 +225,8 @@ dt_status *dt_trainer_start(dt_trainer *t, const dt_example *batch, bool updates
  * cannot be computed from the sums. */
 dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss) DT_MUST_USE;
 bool dt_trainer_runs_ahead(const dt_trainer *t);
-/* Evaluates a part of the data: its first `batches` batches, 0: all. s: zeroed or cleared. run:
- * receives progress events; may be NULL. */
+/* Evaluates a part of the data: its first `batches` batches of the job's size, 0: all. Clears *s
+ * first; it must be zeroed or from dt_trainer_clear. run: receives progress events; may be NULL. */
 dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches,
                                const dt_run_options *run, dt_sums *s) DT_MUST_USE;
 /* Writes names ("loss", "accuracy"; for validation "val_loss", ...) and values to
@@ -308,8 +311,8 @@ dt_status *dt_fit(const dt_fit_request *r) DT_MUST_USE;
 
 /* ---- models ---- */
 
-/* Creates a model's variables in the scope of a strategy, with initial values. The spec must
- * live in the model's arena, or as long. */
+/* Creates a model's variables in the scope of a strategy, with initial values. The spec must live
+ * as long as the model. */
 dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy,
                          uint64_t seed) DT_MUST_USE;
 /* Creates a model that can be traced but not run: its variables have no memory. strategy may be
@@ -326,7 +329,7 @@ dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_
 dt_value dt_original_units(const dt_compile_spec *c, int output, const dt_dataset *d,
                            const char *target, dt_value x);
 
-/* The names of an output's classes, by class number. */
+/* The class names of a model's outputs, by class number. */
 typedef struct dt_class_names {
     /* the class names of each output; n is 0 for an output without names */
     dt_texts of[DT_MAX_OUTPUTS];
@@ -407,8 +410,9 @@ dt_status *dt_stored_compare(const dt_saved *c, const dt_dataset *d, dt_arena *a
  * ends with its outputs. c NULL: the targets are unknown. */
 dt_status *dt_export_trace(const dt_model *m, const dt_dataset *data, const dt_match *match,
                            const dt_compile_spec *c, dt_graph **out) DT_MUST_USE;
-/* Reads the model's weights by `init_from`, with a complete path. With skip_mismatch, weights
- * that do not match keep their initial values, with a warning. Errors are located at the key. */
+/* Reads the model's weights as init_from says; from->path must be complete. With skip_mismatch,
+ * weights that do not match keep their initial values, with a warning. Errors are located at the
+ * key. */
 dt_status *dt_init_weights(dt_model *m, const dt_init_from *from, dt_status **warnings) DT_MUST_USE;
 /* Checks that the weights of `init_from` exist and have the model's shapes. The model may be an
  * outline. */
@@ -426,17 +430,17 @@ dt_status *dt_weights_digest(const dt_model *m, dt_digest *out) DT_MUST_USE;
  * are host copies, which are valid until the next step. */
 dt_status *dt_model_arrays(const dt_model *m, dt_arena *arena, dt_arrays *out) DT_MUST_USE;
 dt_status *dt_optimizer_arrays(const dt_optimizer *o, dt_arena *arena, dt_arrays *out) DT_MUST_USE;
-/* Lists the same variables as dt_model_arrays, with memory that the caller fills with new
- * values. */
+/* List the same variables as dt_model_arrays and dt_optimizer_arrays, with memory that the caller
+ * fills with new values. */
 dt_arrays dt_model_arrays_to_fill(const dt_model *m, dt_arena *arena);
 dt_arrays dt_optimizer_arrays_to_fill(const dt_optimizer *o, dt_arena *arena);
 /* Whether the learning rate follows a schedule. dt_optimizer_current_rate returns the learning rate
- * of the next step, dt_optimizer_steps the number of steps done. */
+ * of the next step, dt_optimizer_steps the number of updates made so far. */
 bool dt_optimizer_has_schedule(const dt_optimizer *o);
 dt_status *dt_optimizer_current_rate(const dt_optimizer *o, double *rate) DT_MUST_USE;
 dt_status *dt_optimizer_steps(const dt_optimizer *o, int64_t *steps) DT_MUST_USE;
-/* Checks that all values are finite. Else returns an error of that number about the first array
- * with other values: "BEFORE: 'NAME' holds 2 values that are not finite". */
+/* Checks that all values are finite. Else returns the error `number` about the first array with
+ * other values: "BEFORE: 'NAME' holds 2 values that are not finite". */
 dt_status *dt_check_finite(const dt_arrays *a, dt_error number, const char *before, ...)
     DT_PRINTF(3, 4) DT_MUST_USE;
 

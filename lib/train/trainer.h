@@ -30,11 +30,11 @@ struct dt_trainer {
     /* With a parameter server: computes the numbers of the rows that `train` looks up in
      * table[result]. NULL: it looks up none. */
     dt_compiled *numbers;
-    dt_variable **table; /* [results of `numbers`] the variable whose rows each result numbers */
+    dt_variable **table; /* [results of `numbers`] the variable whose rows each result selects */
     /* [number of keys] the keys of the history, without and with the prefix val_ */
     const char **key[2];
-    /* [number of keys] class names, for metrics that have a value per class; NULL: no class, or no
-     * name */
+    /* [number of keys] for the keys of metrics that have a value per class: the name of the class.
+     * Entry NULL: the key is not about a class, or the class has no name. */
     const char **class_name;
     dt_sum_layout layout; /* the order of a step's sums */
     dt_tally training, evaluation;
@@ -71,10 +71,11 @@ typedef enum dt_step_kind {
     DT_STEP_EXPLAIN
 } dt_step_kind;
 /* Traces the step of one replica. Its arguments are the elements for inputs, targets and weights.
- * Its results, named in results.h, are sums over the examples of all replicas. With FORWARD, the
- * step returns no sums; it is meant for people to read. EXPLAIN is evaluation with results by
- * example, and with targets (dt_target_result). ACCUMULATE only adds gradients to those of earlier
- * steps. GRADIENT also returns gradients, and updates nothing. */
+ * Its results, named in results.h, are sums over the examples of all replicas. FORWARD and EXPLAIN
+ * return outputs and the loss of each example instead of sums; FORWARD computes them as training
+ * does and is printed for people to read, EXPLAIN computes them as evaluation does and also returns
+ * targets (dt_target_result). TRAIN updates the weights. ACCUMULATE only adds gradients to those of
+ * earlier steps. GRADIENT also returns gradients, and updates no weights. */
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out) DT_MUST_USE;
 
 /* Returns the name, in `arena`, that a variable's gradient has among the results of GRADIENT and

@@ -78,9 +78,8 @@ static dt_status *keep_weights(const run *r, stopper *s) {
 }
 
 /* Compares a value with the best one so far, and keeps the weights if it is better. `wait` counts
- * the epochs; a better value sets it to 0, but with a baseline only if it is better than that, too.
- * Without improvement, stops the run when `wait` has reached the patience. The first value is
- * always an improvement, so it never ends a run. */
+ * the values; a better value sets it to 0, but with a baseline only if it is better than the
+ * baseline, too. A value that is not better stops the run when `wait` has reached the patience. */
 static dt_status *compare_with_best(run *r, dt_hook *h, double current) {
     stopper *s = h->state;
     if (s->x->restore_best_weights && !s->has_weights) DT_TRY(keep_weights(r, s));

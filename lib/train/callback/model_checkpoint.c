@@ -178,8 +178,8 @@ static dt_status *after_step(run *r, dt_hook *h, const dt_step_done *done) {
     return NULL;
 }
 
-/* Decides after a validation by steps. With save_freq in steps, the first validation that has seen
- * that many steps decides. */
+/* Decides after a validation by steps. With save_freq in steps, the first validation after that
+ * many steps decides. */
 static dt_status *after_validation(run *r, dt_hook *h, const dt_logs *logs) {
     keeper *k = h->state;
     if (!k->of_validation || k->seen < k->x->save_freq) return NULL;

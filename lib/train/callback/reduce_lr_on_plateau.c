@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ReduceLROnPlateau, as in Keras: if a metric has not improved for `patience` epochs or, if
  * validation runs by steps, validations, the learning rate is multiplied by `factor`, but not
- * reduced below `min_lr`. If `cooldown` is above 0, the next `cooldown` - 1 of them do not count.
- * The logs get `learning_rate`, the rate that the epoch was trained with. */
+ * reduced below `min_lr`. If `cooldown` is above 0, the next `cooldown` - 1 epochs or validations
+ * do not count. The logs get `learning_rate`, the rate that the epoch was trained with. */
 #include <math.h>
 
 #include "train/monitor.h"

@@ -4,8 +4,8 @@
  * optimizer keeps (`use_ema`), and training continues with the weights as they were. With
  * swap_on_epoch, later callbacks see the means at the end of an epoch, too: ModelCheckpoint then
  * saves them. The run's own checkpoints always hold the weights that training continues with. A
- * checkpoint that ModelCheckpoint saved records that weights and means are exchanged. A second
- * SwapEMAWeights would undo the exchange of the first one, so a job may list only one.
+ * checkpoint that ModelCheckpoint saves records whether weights and means are exchanged in it. A
+ * second SwapEMAWeights would undo the exchange of the first one, so a job may list only one.
  */
 #include "train/hook.h"
 

@@ -8,10 +8,10 @@
  *                  WEIGHT/histogram                                      with histogram_freq
  *     validation/  epoch_loss, ...; evaluation_loss_vs_iterations, ...   at the epoch; at the step
  *
- * Each process writes its own files, named by time, host and process, as TensorBoard expects. A
- * checkpoint lists these files and their lengths. A run that resumes first cuts each file to its
- * length in the checkpoint and removes files that the checkpoint does not list, so that no step
- * appears twice.
+ * The first run and each run that resumes it write separate files, named by time, host and process,
+ * as TensorBoard expects. A checkpoint lists these files and their lengths. A run that resumes
+ * first cuts each file to its length in the checkpoint and removes files that the checkpoint does
+ * not list, so that no step appears twice.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,10 +31,10 @@
  *
  * TFRecords of tensorflow.Event, the first of which names the version. Scalars and histograms are
  * tensors with the names of TensorBoard's plug-ins beside them, as TensorFlow 2 and Keras write
- * them. The code is not generated, since only a dozen fields of event.proto, summary.proto and
- * tensor.proto are written and none is read. They have not changed since 2018. A nested message is
- * written to a separate buffer first, because its length precedes it; such messages are small.
- * Tests check the bytes with TensorBoard's own reader.
+ * them. The code is not generated, since only 15 fields of event.proto, summary.proto and
+ * tensor.proto are written and none is read. A nested message is written to a separate buffer
+ * first, because its length precedes it; such messages are small. Tests check the bytes with
+ * TensorBoard's own reader.
  */
 
 enum {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The identity of a run's data. A thread hashes the files while the run trains. A run that resumes
- * compares the hashes with those that its record has from before, and warns if the files have
- * changed. Training does not depend on it. Without a record, or if earlier attempts ended before
- * their hashes were known, nothing is compared.
+ * compares the hashes with those that earlier attempts wrote to the record, and warns if the files
+ * have changed. Training does not depend on the hashes. Without a record, or if earlier attempts
+ * ended before their hashes were known, nothing is compared.
  */
 #define _GNU_SOURCE /* makes the headers declare gettid() */
 #include <pthread.h>
