@@ -26,7 +26,8 @@ static dt_status *share_data(run *r) {
                                     .last = spec->last_batch,
                                     .shuffle = spec->shuffle};
     dt_status *bad = dt_workers_prepare(r->size.workers, r->arena, r->data);
-    dt_workers_release(r->size.workers); /* a run needs numbers only; its feeds have their own */
+    /* the run needs only the counts; what reads the batches opens streams of its own */
+    dt_workers_release(r->size.workers);
     return bad;
 }
 

@@ -16,9 +16,9 @@
 
 /*
  * Explains a loss that is not finite, as far as the batch and the step's number show the cause.
- * Most users suspect the learning rate first, and lose much time. A number in the data that is not
- * finite is a certain cause; a sequence of nothing but padding is a likely one, if the model masks
- * it; and before the first update the learning rate cannot be the cause.
+ * Most users suspect the learning rate first. But a number in the data that is not finite explains
+ * the loss, a sequence of nothing but padding is a likely cause if the model masks it, and before
+ * the first update the learning rate cannot be the cause.
  */
 
 /* The rows of an element of shape (rows, ...), with the bytes and the values of one row. */

@@ -278,7 +278,7 @@ static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
 
 /* ---- other events ---- */
 
-/* Sets the most memory that the process has used, and that of a device that reports its memory. */
+/* Sets the peak memory of the process and, if the device reports its memory, that of the device. */
 static void measure_peaks(dt_event_line *l, const run *r) {
     l->peak_rss_bytes = dt_record_peak_bytes();
     l->device_peak_bytes = dt_device_peak_bytes(r->strategy->device);
