@@ -124,8 +124,8 @@ dt_status *dt_member_settle(dt_member *m) DT_MUST_USE;
 
 /* ---- helpers for the implementations of fabrics ---- */
 
-/* Allocates a member of `bytes` bytes, which begin with a dt_member for the rank of this process
- * and are 0 after it. Fails with WORKERS_DISAGREE for another rank, or if the rank has joined
+/* Allocates a member of `bytes` bytes. It begins with a dt_member for the rank of this process; the
+ * rest is zeroed. Fails with WORKERS_DISAGREE for another rank, or if the rank has joined
  * already. */
 dt_status *dt_member_make(dt_member **out, dt_process_group *t, int rank, double patience_s,
                           size_t bytes) DT_MUST_USE;

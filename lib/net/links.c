@@ -56,10 +56,11 @@ static dt_status *gone(void) {
     return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone");
 }
 
-/* Whether the links are closed because the coordinator ends its workers, as opposed to having
- * died. In the first case the coordinator still lives, waits for its workers to end, and reports
- * errors itself. The kernel closes the links of a killed coordinator a moment before its
- * children get another parent, so this keeps checking for 0.2 s. */
+/* Whether the links are closed because the coordinator ends its workers, as opposed to having died.
+ * In the first case the coordinator still lives, waits for its workers to end, and reports errors
+ * itself. The kernel closes the links of a killed coordinator a moment before its children get
+ * another parent, so this keeps checking for 0.2 s. False if the coordinator's process id is
+ * unknown. */
 static bool is_ended(const dt_worker_link *l) {
     enum { LOOKS = 50, LOOK_NS = 4000000 };
     for (int i = 0; l->coordinator && i < LOOKS; i++) {

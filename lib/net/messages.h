@@ -63,7 +63,7 @@ typedef struct dt_messenger_spec {
      * from ' ' to '~', without '/'. */
     const char *name;
     /* Seconds of silence, without even a heartbeat, after which a peer counts as gone; 0: 10
-     * seconds. More than 6553 count as 6553. */
+     * seconds. More than 6553.5 counts as 6553.5. */
     double silence_s;
     /* The most bytes of a part. A peer that sends a larger part is disconnected. 0:
      * DT_MOST_PART. */
@@ -112,8 +112,8 @@ void dt_messenger_admit(dt_messenger *m, bool more);
 const char *dt_messenger_address(const dt_messenger *m);
 /* Starts to connect, and retries until it succeeds: nothing needs to listen at the address yet.
  * Sets *peer to the number of the peer that will join. Fails with MESSAGES if the text is no
- * address or its host is unknown, with SECRET if the address is not of this machine alone, unless
- * there is a key or spec.open is set. */
+ * address or its host is unknown, with SECRET if it is not a loopback address, unless there is a
+ * key or spec.open is set. */
 dt_status *dt_messenger_connect(dt_messenger *m, const char *address, int *peer) DT_MUST_USE;
 
 /* Waits up to `seconds` (0: does not wait) for the next event, which the caller frees. Sets *out to

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For fabrics whose ranks are processes. Ranks exchange their host and process numbers at the
+/* For fabrics whose ranks are processes. Ranks exchange their host names and process ids at the
  * start, so that each can check whether the others on its machine are alive. */
 #ifndef DT_NET_PEERS_H
 #define DT_NET_PEERS_H

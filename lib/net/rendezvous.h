@@ -31,7 +31,7 @@ typedef struct dt_rendezvous {
     /* What a user writes before a worker's rank, such as "RANK=", for hints how to start a missing
      * worker. NULL: it is unknown. */
     const char *start;
-    int first; /* the rank of worker 0 as users write it after `start` */
+    int first;                                  /* the rank that users write as 0 after `start` */
     void (*say)(void *user, const char *line);  /* receives reports of missing ranks; may be NULL */
     void (*warn)(void *user, const char *text); /* receives warnings, as in dt_messenger_spec */
     void *user;
@@ -39,7 +39,7 @@ typedef struct dt_rendezvous {
 
 typedef struct dt_met {
     dt_messenger *m;
-    int peer[DT_RENDEZVOUS_RANKS]; /* [ranks] the messenger's number for each rank */
+    int peer[DT_RENDEZVOUS_RANKS]; /* [ranks] each rank's peer number in the messenger */
     /* A linked list of messages that arrived early and belong to the time after the rendezvous. */
     dt_message *early;
 } dt_met;

@@ -26,8 +26,8 @@ typedef struct dt_run_key {
 /* Derives the keys. Fails with SECRET if the secret has too few or too many bytes, or can be
  * guessed: it has fewer than DT_SECRET_LEAST bytes before it repeats itself, fewer than
  * DT_SECRET_LEAST_DIFFERENT different bytes, or fewer than DT_SECRET_LEAST_UNFORESEEN bytes that
- * are not part of words such as "password", series such as "abc" or "a1b2c3", rows of keys or
- * repetitions. */
+ * are not part of words such as "password", series such as "abc" or "a1b2c3", neighboring keys such
+ * as "qwerty", or repetitions. */
 dt_status *dt_run_key_of(dt_run_key *out, const void *secret, size_t n) DT_MUST_USE;
 /* Derives the keys from the bytes of a file, without line ends at the end of it. Fails with SECRET,
  * also if the file's permissions let other users read or write it (check_permissions has the

@@ -33,7 +33,7 @@ typedef struct link_ {
 } link_;
 
 typedef struct worker {
-    bool gone; /* whether the end of the worker's process was reported */
+    bool gone; /* whether one of the worker's links has been found closed */
     /* The number of parts of the worker's push that have arrived, one for each server that has
      * received its slices. */
     int parts;

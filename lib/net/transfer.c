@@ -18,8 +18,7 @@
 
 /* ---- sums ---- */
 
-/* Adds arrays in blocks. Compilers turn these into vector instructions at any level of
- * optimization. */
+/* Adds arrays in blocks, which compilers turn into vector instructions. */
 #define SUM(name, type)                                                                            \
     static void name(void *to, const void *left, const void *right, int64_t n) {                   \
         enum { BLOCK = 64 / sizeof(type) };                                                        \

@@ -240,8 +240,8 @@ static bool inherited_write(const dt_inherited *x, char *text, size_t room) {
 
 /* Starts a worker that runs this program. It gets its links at the same descriptors, reads the
  * caller's input from the beginning (/dev/null if there is none), and has no standard output. It is
- * in a separate process group, so the terminal's signals reach only the caller. Returns 0, or a
- * number of errno. */
+ * in a separate process group, so the terminal's signals reach only the caller. Returns 0, or an
+ * errno number. */
 static int spawn(const dt_worker_launcher *n, const request *q, const int *link, pid_t *pid) {
     char own[32 * DT_LAUNCHER_LINKS], input[32] = "/dev/null";
     posix_spawn_file_actions_t files;
@@ -301,7 +301,7 @@ dt_status *dt_worker_launcher_start(dt_worker_launcher *n, int worker, int links
 
 static void end_launcher(const dt_worker_launcher *n) {
     if (send(n->control, &(request){0}, sizeof(request), MSG_NOSIGNAL) < 0)
-        kill(n->pid, SIGKILL); /* The launcher did not end by itself. */
+        kill(n->pid, SIGKILL); /* The launcher cannot be asked to end. */
     waitpid(n->pid, NULL, 0);
     close(n->control);
 }

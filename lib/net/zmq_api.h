@@ -90,8 +90,8 @@ typedef struct dt_zmq {
 
 /* Loads libzmq, which stays loaded. Fails with MESSAGES if it is not installed or too old. */
 dt_status *dt_zmq_open(dt_zmq *out) DT_MUST_USE;
-/* Returns a MESSAGES error with ZeroMQ's text for its last error in this thread, such as "cannot
- * listen on tcp://...: Address already in use". */
+/* Returns a MESSAGES error "WHAT OF: REASON" with ZeroMQ's text for its last error in this thread,
+ * such as "cannot listen on 10.0.0.1:2222: Address already in use". */
 dt_status *dt_zmq_failed(const dt_zmq *z, const char *what, const char *of) DT_MUST_USE;
 
 #endif

@@ -19,7 +19,7 @@ typedef struct zmq_carrier {
     dt_zmq_carrier_spec spec;
     dt_messenger *m;
     int workers;
-    /* [workers] the messenger's number for each worker; NO_PEER: the worker is not connected */
+    /* [workers] each worker's peer number in the messenger; NO_PEER: the worker is not connected */
     int *peer;
 } zmq_carrier;
 

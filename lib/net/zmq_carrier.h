@@ -41,14 +41,14 @@ bool dt_frame_read(const dt_message *x, const dt_byte_ranges *e, dt_frame *out) 
 /* Checks that slices of that size can be sent in one message. Fails with RANGE if they cannot. */
 dt_status *dt_zmq_fits(const dt_byte_ranges *e) DT_MUST_USE;
 /* Listens for `workers` processes. They can connect as long as any of them is missing. Fails like
- * the messenger. */
+ * dt_messenger_listen_at and dt_zmq_fits. */
 dt_status *dt_zmq_carrier_open(dt_carrier **out, const dt_zmq_carrier_spec *spec,
                                int workers) DT_MUST_USE;
 
 /* Connects this process, and sends its number, `worker`, and fingerprint. Fails with WORKER_LATE if
- * there was no answer. Later waits for a message are reported when they exceed both 5 s and 3 times
- * the longest wait so far, and again whenever they have doubled. Close the link even after an
- * error. */
+ * there is no answer within wait->patience_s. Later waits for a message are reported when they
+ * exceed both 5 s and 3 times the longest wait so far, and again whenever they have doubled. Close
+ * the link even after an error. */
 dt_status *dt_zmq_link_connect(dt_worker_link *out, const dt_zmq_carrier_spec *spec, int worker,
                                const dt_link_wait *wait) DT_MUST_USE;
 
