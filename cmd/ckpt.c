@@ -155,8 +155,8 @@ struct ckpt_verify {
     bool json;
 };
 
-/* Verifies checkpoints. Continues after a damaged one; the exit code is that of the first damaged
- * one. */
+/* Verifies a run's checkpoints, one checkpoint or a file. Continues after a damaged one. Returns
+ * the exit code of the first damaged one; 0: all are valid. */
 static int verify(const struct call *call, const char *path) {
     const struct ckpt_verify *my = call->settings;
     DT_LOCAL char *text = NULL;

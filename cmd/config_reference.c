@@ -263,8 +263,9 @@ static bool is_alike(const struct row *a, const struct row *b) {
     return same(leaf(a), leaf(b)) && same(a->help, b->help) && same(a->preset, b->preset);
 }
 
-/* Whether the table of this key has more than 4 kinds, and at least two thirds of them have the key
- * with the same description and default, so that it is printed once for all. */
+/* Whether there are more than 4 kinds of the key's sort (such as layers), and at least two thirds
+ * of them have the key with the same description and default, so that it is printed once for
+ * all. */
 static bool is_common(const struct rows *all, const struct row *r) {
     int n = 0, kinds = count_kinds(all, r->sort);
     for (int i = 0; i < all->n; i++)

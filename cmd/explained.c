@@ -10,7 +10,7 @@
 #include "table.h"
 
 /* Up to MOST_CLASSES classes are all listed. Of more, SHOWN_CLASSES are listed. MOST_WIDTH is the
- * largest width of a confusion matrix in columns. */
+ * largest width of a confusion matrix in characters. */
 enum { MOST_CLASSES = 100, SHOWN_CLASSES = 20, MOST_WIDTH = 110 };
 
 struct putting {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The main function of dtrain: finds the verb, reads its options, runs it, and ends with its exit
- * code. Nothing is opened before the verb is known, so that `dtrain --version` takes no longer than
- * starting a process.
+ * code. No library, job or device is opened before the verb is known, so that `dtrain --version`
+ * takes no longer than starting a process.
  */
 #define _DEFAULT_SOURCE /* makes the headers declare on_exit */
 #include <fcntl.h>

@@ -45,7 +45,7 @@ struct walk {
     bool variable;
 };
 
-/* An option as the user wrote it, and its place in the command line. */
+/* An option as the user wrote it. */
 struct use {
     const struct option *option;
     /* the value written after '=' or directly after the letter; NULL: no value was written there */

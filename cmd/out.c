@@ -51,8 +51,8 @@ static bool is_set(const char *variable) {
     return value && *value;
 }
 
-/* Whether mpirun started this process. Such a process has a terminal, but mpirun writes its output
- * elsewhere, usually into a file. */
+/* Whether mpirun or srun started this process. Such a process may have a terminal, but its launcher
+ * forwards the output, often into a file. */
 static bool is_launched(void) {
     return is_set("OMPI_COMM_WORLD_RANK") || is_set("PMI_RANK") || is_set("PMIX_RANK");
 }

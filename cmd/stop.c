@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements what stop.h declares. The flags and main_thread are the only global variables of the
- * program that change, because a handler has no argument. */
+/* Implements what stop.h declares. The flags and main_thread are global variables, because a
+ * handler has no argument for them. */
 #include "stop.h"
 
 #include <errno.h>

@@ -13,7 +13,8 @@ struct table {
     char **cell; /* [n] texts of the cells, row by row; owned */
 };
 
-/* Adds a text as the next cell. It is cut at 40 characters, and control characters are escaped. */
+/* Adds a text as the next cell, with control characters escaped. Of a text of more than 40
+ * characters, the first 40 and "..." are shown. */
 void table_text(struct table *t, const char *text);
 void table_printf(struct table *t, const char *format, ...) DT_FORMAT(2, 3);
 /* Adds a number as the next cell, written by put_value. */

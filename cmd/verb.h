@@ -76,7 +76,7 @@ enum option_kind {
     OPTION_FLAG, /* stored as bool */
     OPTION_TEXT, /* stored as const char *, NULL if not given */
     /* like OPTION_TEXT, but the value may be missing, which is stored as "": the next word is not
-     * the value if it looks like an option or a job */
+     * the value if it looks like an option, an override or a job */
     OPTION_MAYBE,
     OPTION_LIST,     /* stored as struct words; the option may be given several times */
     OPTION_INTEGER,  /* stored as int64_t, in min..max; max 0: no upper limit */

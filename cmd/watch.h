@@ -20,8 +20,8 @@ struct watch {
     struct out *out;
     bool json, every_step;
     bool training; /* whether the verb is `fit` */
-    /* whether another worker reports the events, so that this process prints only its waits, and
-     * those errors that the other one does not report */
+    /* whether the first worker reports the events, so that this process prints only its waits, and
+     * those errors that the first one does not report */
     bool silent;
     const char *path; /* the job's path as written on the command line */
 

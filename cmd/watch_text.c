@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints a run for people: a few lines about it, then one line for each epoch. On a terminal the
- * line of the current epoch is redrawn, with a progress bar. In a log, steps and the progress of
- * evaluations are printed only if nothing else was printed for 30 s.
+ * line of the current epoch is redrawn, with a progress bar. In a log, the progress of steps and
+ * evaluations is printed only if no line about steps, epochs or evaluations was printed for 30 s.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #include "print.h"
 
 #define STEP_SECONDS 0.1
-/* a log gets a line about progress if it had no line for so many seconds */
+/* a log gets a line about progress if it had none about steps, epochs or evaluations for so many
+ * seconds */
 #define LOG_SECONDS 30.0
 /* a simulated slice's idle time is reported from this fraction of the time on */
 #define LEAST_IDLE 0.01
@@ -203,7 +204,8 @@ static void report_step(struct watch *w, const dt_event *e) {
 }
 
 /* Reports the progress of an evaluation, in fit or evaluate: on a terminal in the line of the
- * progress bar, in a log with a line if no other was printed for LOG_SECONDS. */
+ * progress bar, in a log with a line if none about steps, epochs or evaluations was printed for
+ * LOG_SECONDS. */
 static void report_evaluating(struct watch *w, const dt_event *e) {
     dt_local_str t = {0};
     if (w->out->quiet) return;
