@@ -158,7 +158,8 @@ static void offer_key(const dt_job_key *k, void *user) {
             offer(&value, k->choices[i], strlen(k->choices[i]), "", "");
         if (!k->choices && strcmp(k->type, "boolean") == 0) offer_words(&value, "true false");
     } else if (!equals &&
-               /* Keys are proposed one component at a time: 'fit.' before 'fit.epochs='. */
+               /* Unless all_keys is set, keys are proposed one component at a time: 'fit.' before
+                * 'fit.epochs='. */
                begins(k->path, g->begun)) {
         const size_t step = m + strcspn(k->path + m, ".");
         const bool whole = g->line->all_keys || !k->path[step];

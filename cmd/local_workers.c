@@ -34,7 +34,7 @@ struct workers {
     /* value of the stop flag when it was last passed to the workers */
     int passed;
     /* whether the remaining workers are being killed, because one has failed or the first one has
-     * ended */
+     * ended, and they have not ended in time */
     bool ending;
 };
 

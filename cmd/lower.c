@@ -22,7 +22,8 @@ static dt_status *lower(const struct call *call, char **text) {
     dt_job_source source;
     dt_job *job = NULL;
     dt_status *s = take_job(call, &my->place, &source);
-    /* Every stage but `executable` is printed for any batch size, because its graph is not run. */
+    /* The other stages are printed without running anything, so the job may use features that
+     * cannot be run yet. */
     if (my->stage != EXECUTABLE) source.purpose = DT_FOR_PLAN;
     if (!s) s = dt_job_open(&job, &source);
     if (!s) s = dt_job_lower(job, stages[my->stage], &options, text);

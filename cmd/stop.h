@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signals. The first SIGINT, SIGTERM, SIGHUP, SIGXCPU or SIGALRM asks fit to finish its step, save
- * and stop. A second SIGINT, SIGTERM or SIGHUP asks it to stop at once. SIGUSR1 asks it to save and
- * continue. Handlers set flags, which fit checks once per step.
+ * Signals to verbs that train. The first SIGINT, SIGTERM, SIGHUP, SIGXCPU or SIGALRM asks a run to
+ * finish its step, save and stop. A second SIGINT, SIGTERM or SIGHUP asks it to stop at once.
+ * SIGUSR1 asks it to save and continue. Handlers set flags, which a run checks once per step.
  *
  * Code that compiles, waits for data or writes does not check them. Before the first step there is
  * nothing to save, so the first signal ends the process immediately. Later the second signal does,
- * unless fit ends by itself within a moment.
+ * unless the run ends by itself within a moment.
  */
 #ifndef CMD_STOP_H
 #define CMD_STOP_H

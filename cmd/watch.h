@@ -39,7 +39,7 @@ struct watch {
     double virtual_s; /* simulated seconds of all steps */
     struct {
         /* Numbers of a parameter server: its updates, the sum and the largest of their staleness,
-         * lost workers, and closures that were computed again. */
+         * lost workers, and batches that were computed again. */
         int64_t updates, sum, most, lost, again;
     } workers; /* `updates` is 0 if the run has no parameter server */
     bool trained, ended;

@@ -113,8 +113,9 @@ dt_status *dt_process_group_join(dt_process_group *t, int rank, double patience_
                                  dt_member **out) DT_MUST_USE;
 void dt_member_leave(dt_member *m); /* leaves the group; m may be NULL */
 
-/* Send and receive a message. Both fail with WORKER_LATE, WORKER_GONE or WORKERS_DISAGREE. The sent
- * bytes must not change before dt_member_settle. */
+/* Send and receive a message. Both fail with WORKER_LATE, WORKER_GONE or WORKERS_DISAGREE; over
+ * ZeroMQ also with MESSAGES or NO_MEMORY. The bytes to send must not change before
+ * dt_member_settle. */
 dt_status *dt_member_send(dt_member *m, int to, const dt_tag *tag, const void *bytes,
                           size_t n) DT_MUST_USE;
 dt_status *dt_member_recv(dt_member *m, int from, const dt_tag *tag, void *bytes,

@@ -25,8 +25,8 @@ static const char *name_of(const dt_tree *item) {
     return item->kind == DT_TREE_MAP && item->n > 0 ? item->entry[0].key : "";
 }
 
-/* Refuses the callbacks of Keras that dtrain does not have, with an error that says what to do
- * instead. Reads all others. */
+/* Reads a callback. For callbacks of Keras that dtrain does not have, the error says what to do
+ * instead. */
 dt_status *dt_callback_read(dt_arena *arena, const dt_tree *item, dt_named *out) {
     static const struct {
         const char *name, *why, *instead;

@@ -2,11 +2,14 @@
 /*
  * Checkpoints of custom loops: what the files that add, save and restore share.
  *
- * model.safetensors weights of models: "dense/kernel", of several models "NAME/dense/kernel"
- * optimizer.safetensors "optimizer/iteration", "optimizer/dense/kernel/momentum", of several
- * optimizers "NAME/..." variables.safetensors "NAME"; if replicas have copies of their own, the
- * first dimension counts them state.json as a run's; "loop" has the names of all objects, the
- * values of counters, and positions
+ *     model.safetensors       weights of models: "dense/kernel", of several models
+ *                             "NAME/dense/kernel"
+ *     optimizer.safetensors   "optimizer/iteration", "optimizer/dense/kernel/momentum", of several
+ *                             optimizers "NAME/..."
+ *     variables.safetensors   "NAME"; if replicas have copies of their own, the first dimension
+ *                             counts them
+ *     state.json              as a run's; "loop" has the names of all objects, the values of
+ *                             counters, and positions
  */
 #ifndef DT_TRAIN_CHECKPOINT_H
 #define DT_TRAIN_CHECKPOINT_H

@@ -7,7 +7,8 @@
  *
  * A window is a range of consecutive batches, which may be applied in any order that closures.h
  * allows. A window ends wherever the run needs to know that exactly the first n batches have been
- * applied: at the end of an epoch or of the run, at a checkpoint, and when a signal asks for one.
+ * applied: at the end of an epoch or of the run, and at a checkpoint, which a signal may ask for at
+ * any time.
  *
  * In a cluster with tasks of type ps, these have the variables (strategy/parameter_tasks.h). The
  * coordinator sends the state when a window begins, and gets it back when the window ends.
@@ -53,10 +54,11 @@ dt_status *dt_coordinated_open(run *r) DT_MUST_USE;
 bool dt_coordinated_is_worker(const run *r);
 dt_status *dt_coordinated_work(run *r) DT_MUST_USE;
 void dt_coordinated_close(run *r);
-/* Waits for the next push and applies it. Fills *batch with the number, rows and times of its
- * batch, but no values. */
+/* Waits for the next push and applies it. Fills *batch with the epoch, step, number of rows and
+ * times of its batch, but no values. */
 dt_status *dt_coordinated_step(run *r, dt_example *batch, double *loss) DT_MUST_USE;
-/* Emits an event with the numbers of workers and batches since the run began. */
+/* Emits an event with the numbers of workers and batches since the run began, at most one for each
+ * step. */
 void dt_coordinated_report(run *r);
 /* Gets the variables from tasks of type ps, if they have newer ones, so that they can be read
  * within a window. */

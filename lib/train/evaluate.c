@@ -8,8 +8,8 @@
  * the first example on, and the number of rows of a piece depends on the model alone. The last
  * piece may be shorter: it has the rest of the data, or of validation_steps. If a piece would take
  * much memory, it has at most as many rows as a batch of the job, so that evaluation needs no more
- * memory than training. A loss that is one number for a batch, or compares the examples of a batch,
- * is computed over the job's batches, as in training.
+ * memory than training. On a chip a piece is a batch of the job. A loss that is one number for a
+ * batch, or compares the examples of a batch, is computed over the job's batches, as in training.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -87,9 +87,9 @@ static void shorten(dt_example *batch, int64_t rows) {
     batch->to = batch->to < rows ? batch->to : rows;
 }
 
-/* Returns an EXAMPLE_NOT_FINITE error about an example whose values are not finite. It names the
- * example's number in the part, from 1, and its location in its file. example: the index in the
- * part, from 0. */
+/* Returns an EXAMPLE_NOT_FINITE error about an example that may have caused a loss that is not
+ * finite. It names the example's number in the part, from 1, and its location in its file. example:
+ * the index in the part, from 0. */
 static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example,
                         const dt_not_finite *found) {
     const dt_element_spec *element;
@@ -160,8 +160,8 @@ static dt_status *end_turn(dt_trainer *t, turns *x, dt_sums *s) {
 }
 
 /* Finishes the piece that has started, and adds its sums to *s. If the step fails or the loss is
- * not finite, and an example of the piece is not finite, returns an error that names that example
- * instead. */
+ * not finite, and an example of the piece may be the cause (dt_find_bad_example), returns an error
+ * that names that example instead. */
 static dt_status *finish_piece(dt_trainer *t, turns *x, dt_sums *s) {
     double loss = 0;
     dt_not_finite found;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The trace of a model to be exported: one replica's forward pass. With a data set, it begins with
- * that data set's `map`, so that the exported file takes the same raw examples as dtrain, and its
- * outputs are in the original units of the targets.
+ * that data set's `map`, so that the exported file takes the same raw examples as dtrain; with
+ * compile.original_units its outputs are in the original units of the targets.
  */
 #include "train/train.h"
 

@@ -43,7 +43,7 @@ typedef struct turn {
     dt_cluster *cluster;
     bool everyone;        /* whether every worker gets the outputs, not only the first one */
     const dt_graph *step; /* the step whose first results are the outputs */
-    size_t row_bytes;     /* number of bytes of all outputs of one example */
+    size_t row_bytes;     /* number of bytes of all results of the step for one example */
     int n;                /* number of batches in the current turn so far */
     int64_t *rows;        /* [workers] number of rows of each worker's batch in the current turn */
     /* bytes: [workers] bytes of each worker's outputs; all_bytes: the size of `all` */

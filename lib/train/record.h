@@ -11,8 +11,8 @@
  * not depend on the file: it is not synced, its last line may be cut, and a run whose file is gone
  * continues.
  *
- * In a long run a line "steps" stands for several steps, so that there are about a thousand such
- * lines, and at most one more before each other line.
+ * In a long run a line "steps" stands for several steps, so that an attempt writes at most a
+ * thousand such lines, not counting one that may precede each line of another kind.
  */
 #ifndef DT_TRAIN_RECORD_H
 #define DT_TRAIN_RECORD_H

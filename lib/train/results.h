@@ -65,8 +65,9 @@ void dt_tally_add(const dt_tally *t, const dt_view *result, int64_t rows, int mo
 /* Returns an error, located at the metric, if the metric cannot be computed from such sums. */
 dt_status *dt_sum_layout_check(const dt_sum_layout *l, const dt_compile_spec *c,
                                const double *sum) DT_MUST_USE;
-/* Returns the sum of penalties / examples plus, for each output with a loss, the output's loss
- * weight * the sum of its losses / its divisor. A quotient whose divisor is 0 counts as 0. */
+/* Returns the sum of penalties and of layers' losses / examples plus, for each output with a loss,
+ * the output's loss weight * the sum of its losses / its divisor. A quotient whose divisor is 0
+ * counts as 0. */
 double dt_sum_layout_loss(const dt_sum_layout *l, const dt_compile_spec *c, const double *sum,
                           double examples);
 /* Writes the loss and the metrics to `out`, in the order of dt_compile_keys. Returns their

@@ -49,7 +49,7 @@ static char *beside(const dt_run_log *l, int64_t generation) {
 }
 
 /* Handles files that killed runs left beside the log. The file of this generation becomes the log.
- * The file of the next generation is deleted, since that one has no checkpoint. */
+ * The file of the next generation is deleted, since that generation has no checkpoint. */
 static dt_status *recover_files(const dt_run_log *l) {
     char *own = beside(l, l->generation), *later = beside(l, l->generation + 1);
     int64_t size;

@@ -26,7 +26,7 @@ typedef struct dt_run_log {
 /* Cuts a file to its first `keep` bytes, by replacing it. Does nothing if the file is shorter or
  * missing. */
 dt_status *dt_run_log_cut(const char *path, int64_t keep) DT_MUST_USE;
-/* Returns how many bytes of a log a resumed run keeps: `size` if the run has steps left, since it
+/* Returns how many bytes of a log a resumed run keeps: `size` if the run trains further, since it
  * then writes the lines of the incomplete epoch again; else `end`. */
 int64_t dt_run_log_kept(const run *r, int64_t size, int64_t end);
 

@@ -3,7 +3,8 @@
  * The graph of a step: outputs, losses, metrics, gradients, update. A sum over examples is divided
  * by the number of examples of the global batch or by the sum of their weights, never by the number
  * of one replica's examples. So neither the loss nor the gradient depends on how a batch is divided
- * among replicas.
+ * among replicas, unless a layer such as BatchNormalization computes with the other examples of its
+ * replica.
  */
 #include "train/trainer.h"
 
@@ -238,8 +239,8 @@ static dt_value counts_in(const dt_metric_use *m, const term *x) {
     return counts.trace ? dt_multiply(dt_weights_like(counts, is), is) : is;
 }
 
-/* Adds the sum of metric i, a mean metric, to the step's results and, if samples have weights or a
- * mask, the sum that divides it. */
+/* Adds the sum of metric i, a mean metric, to the step's results and, if its samples have weights
+ * (counts_in), the sum that divides it. */
 static void return_mean(dt_trace *trace, const dt_trainer *t, int i, const term *x) {
     const dt_metric_use *m = &t->o.compile->metric[i];
     const dt_loss_call_args c = {.args = m->args, .target = x->target, .prediction = x->prediction};
@@ -466,7 +467,8 @@ static void emit_update(dt_trace *trace, const dt_trainer *t, const dt_variables
 }
 
 /* Adds to the step's results the gradients that a worker pushes to a parameter server. If gradients
- * are accumulated, they are sums, and the number of examples is a result, too. */
+ * are accumulated, they are sums, and the number of examples, or the sum of their weights, is a
+ * result, too. */
 static void return_gradients(dt_trace *trace, const dt_trainer *t, const forward *f) {
     const dt_variables *v = &t->o.model->trainable;
     dt_value examples, *gradient = emit_gradients(trace, t, f, true, &examples);
@@ -487,8 +489,8 @@ static void emit_accumulation(dt_trace *trace, const dt_trainer *t, const forwar
     dt_optimizer_add_sums(t->o.optimizer, trace, &t->o.model->trainable, s.gradient, s.examples);
 }
 
-/* Returns the number of rows of the largest batch, up to which losses of pairs are possible. It is
- * the batch of the job, but in training at most the number of training examples. */
+/* Returns the number of rows of the largest batch, for losses that compare pairs of its examples.
+ * It is the batch of the job, but in training at most the number of training examples. */
 static int64_t most_rows(const dt_trainer *t, dt_step_kind kind) {
     const bool trains =
         kind == DT_STEP_TRAIN || kind == DT_STEP_ACCUMULATE || kind == DT_STEP_GRADIENT;
@@ -528,7 +530,8 @@ const char *dt_gradient_name(dt_arena *arena, const dt_variable *v) {
 }
 
 /* Adds gradients to the accumulated ones. In the last step of a window of gradient accumulation,
- * replaces gradient[] by the sums over the window, divided by its number of examples. */
+ * replaces gradient[] by the sums over the window, divided by the number of its examples or the sum
+ * of their weights. */
 static void accumulate(dt_trace *trace, const dt_trainer *t, const dt_variables *v,
                        dt_value *gradient, bool last) {
     const dt_type scalar = dt_scalar_type(DT_FLOAT32);

@@ -14,8 +14,9 @@
  * replicas. Metrics are sums over examples too, added up in double on the host. With
  * fit.gradient_accumulation_steps both sums of g are accumulated over several batches, in slots of
  * the optimizer, and the step of the last batch divides them. Examples of a weighted class count as
- * much as their weight. The update is the same as that of one batch with all these examples, also
- * in the last, shorter window of an epoch.
+ * much as their weight. The update is that of one batch with all these examples, also in the last,
+ * shorter window of an epoch, unless a layer such as BatchNormalization computes with the other
+ * examples of the batch.
  */
 #ifndef DT_TRAIN_TRAIN_H
 #define DT_TRAIN_TRAIN_H
@@ -182,14 +183,15 @@ typedef struct dt_outlined {
     int64_t steps;
 } dt_outlined;
 enum { DT_MOST_OUTLINED = 4 };
-/* Creates a trainer that cannot run steps: it is only for the functions of this section. Creating
- * it compiles nothing and reads no labels. With an outline of a model it allocates no tensors. */
+/* Creates a trainer that cannot run steps: it is only for the functions of this section and
+ * dt_trainer_lower. Creating it compiles nothing and reads no labels. With an outline of a model it
+ * allocates no tensors. */
 dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
 /* Lists the steps in the order: training with the full batch, if the trainer has an optimizer, then
  * with the smaller last batch, if there is one; evaluation likewise. Returns their number. */
 int dt_trainer_outlined(const dt_trainer *t, dt_outlined steps[DT_MOST_OUTLINED]);
-/* Returns the program that one core runs in that step. It is lent, and made at the first call.
- * Several replicas are further axes of the program's mesh. */
+/* Returns the program of one core in that step, for estimates: its batch divides evenly among the
+ * replicas, which are axes of its mesh. Lent until a call for another step. */
 dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step,
                              const dt_spmd **out) DT_MUST_USE;
 /* Fails with DOES_NOT_FIT if a training step with the full batch exceeds the memory of a core of
@@ -266,7 +268,7 @@ dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n,
 /* Prints a traced graph: stage "graph" (forward and loss), "gradient" (the whole step), "folded",
  * "program", "executable"; "stablehlo" (what a core does in a step) or "stablehlo-gradient" (a
  * replica's step). Fails with MISUSE for another stage. An outline compiles its training step for
- * "folded", "program" and "executable". */
+ * "folded", "program", "executable" and "stablehlo". */
 dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) DT_MUST_USE;
 
 /* ---- a run: fit with checkpoints, history, signals ---- */
@@ -405,9 +407,9 @@ dt_status *dt_stored_read(const dt_saved *c, dt_arena *arena, dt_dataset_spec *o
  * checkpoint, or for the same ones in another order. */
 dt_status *dt_stored_compare(const dt_saved *c, const dt_dataset *d, dt_arena *arena) DT_MUST_USE;
 
-/* Traces one replica's forward pass for export. It begins with stored examples and contains
- * `map`, and ends with outputs in original units. data NULL: it begins with the model's Inputs, and
- * ends with its outputs. c NULL: the targets are unknown. */
+/* Traces one replica's forward pass for export. It begins with stored examples and contains `map`,
+ * and ends with outputs in the units of dt_original_units. data NULL: it begins with the model's
+ * Inputs, and ends with its outputs. c NULL: the targets are unknown. */
 dt_status *dt_export_trace(const dt_model *m, const dt_dataset *data, const dt_match *match,
                            const dt_compile_spec *c, dt_graph **out) DT_MUST_USE;
 /* Reads the model's weights as init_from says; from->path must be complete. With skip_mismatch,

@@ -71,18 +71,18 @@ typedef enum dt_step_kind {
     DT_STEP_EXPLAIN
 } dt_step_kind;
 /* Traces the step of one replica. Its arguments are the elements for inputs, targets and weights.
- * Its results, named in results.h, are sums over the examples of all replicas. FORWARD and EXPLAIN
- * return outputs and the loss of each example instead of sums; FORWARD computes them as training
- * does and is printed for people to read, EXPLAIN computes them as evaluation does and also returns
- * targets (dt_target_result). TRAIN updates the weights. ACCUMULATE only adds gradients to those of
- * earlier steps. GRADIENT also returns gradients, and updates no weights. */
+ * Its results, named in results.h, are mostly sums over the examples of all replicas. FORWARD and
+ * EXPLAIN return outputs and the loss of each example instead of sums; FORWARD computes them as
+ * training does and is printed for people to read, EXPLAIN computes them as evaluation does and
+ * also returns targets (dt_target_result). TRAIN updates the weights. ACCUMULATE only adds
+ * gradients to those of earlier steps. GRADIENT also returns gradients, and updates no weights. */
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out) DT_MUST_USE;
 
 /* Returns the name, in `arena`, that a variable's gradient has among the results of GRADIENT and
  * the arguments of the update. */
 const char *dt_gradient_name(dt_arena *arena, const dt_variable *v);
 /* In a trainer that accumulates gradients: the name of the result of GRADIENT, and of the argument
- * of the update, that has the number of examples summed over. */
+ * of the update, that has the number of examples summed over, or the sum of their weights. */
 extern const char dt_pushed_examples[];
 /* Records the update of variables v by the gradients of a step. With last false, gradients are only
  * accumulated, and variables are not updated. */
