@@ -33,7 +33,8 @@ typedef struct link_ {
 } link_;
 
 typedef struct worker {
-    bool gone; /* whether one of the worker's links has been found closed */
+    /* whether one of the worker's links was found closed, or has brought an invalid frame */
+    bool gone;
     /* The number of parts of the worker's push that have arrived, one for each server that has
      * received its slices. */
     int parts;
@@ -222,8 +223,8 @@ static bool is_closed(const servers *a, int w) {
     return closed;
 }
 
-/* Returns memory for the slices of a push. NULL: there is no memory. A worker that pushes without
- * such memory is dropped. */
+/* Returns memory for the slices of a push. NULL: there is no memory. A worker that then pushes
+ * slices counts as lost. */
 static void *find_room(servers *a) {
     if (a->spare_n > 0) return a->spare[--a->spare_n];
     return dt_try_alloc((size_t)a->slices->bytes);

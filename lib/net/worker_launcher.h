@@ -41,8 +41,8 @@ typedef struct dt_worker_launcher_spec {
     const char *last_words;
 } dt_worker_launcher_spec;
 
-/* Opens a launcher. If workers are forked, the caller must have a single thread. Workers ignore the
- * signals that a run handles, because the caller decides when they end. */
+/* Opens a launcher. If workers are forked, the caller must have a single thread. Workers ignore
+ * SIGINT, SIGTERM, SIGHUP and SIGUSR1, because the caller decides when they end. */
 dt_status *dt_worker_launcher_open(dt_worker_launcher **out,
                                    const dt_worker_launcher_spec *spec) DT_MUST_USE;
 /* Starts a worker with `links` links. Sets link[] to the caller's ends, non-blocking streams that
@@ -67,8 +67,8 @@ typedef struct dt_inherited {
  * from now on when its caller ends. Fails with LAUNCH if the variable does not describe a
  * worker. */
 dt_status *dt_inherited_read(dt_inherited *out) DT_MUST_USE;
-/* Call this when the worker starts to compute. It names the process, ignores the signals that a run
- * handles, and ends the process at most 2 s after its caller has ended. */
+/* Call this when the worker starts to compute. It names the process, ignores SIGINT, SIGTERM,
+ * SIGHUP and SIGUSR1, and ends the process at most 2 s after its caller has ended. */
 void dt_inherited_serve(const dt_inherited *x);
 
 #endif

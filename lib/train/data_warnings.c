@@ -242,8 +242,9 @@ static int find_element(const dt_dataset *d, const dt_element_spec *like) {
 }
 
 /* Sets *out to a warning, in the arena, if the classes of an output's targets differ between the
- * training part of `training` and the given part of the trainer's data; else to NULL. Nothing is
- * compared if `training` is NULL, lacks the targets, or is another data set that cannot be read. */
+ * training part of `training` and the given part of the trainer's data; else to NULL. It is also
+ * NULL if there is nothing to compare, for example because `training` is NULL, lacks the targets,
+ * or is another data set that cannot be read. */
 static dt_status *warn_of_classes(const dt_trainer *t, int output, dt_part part,
                                   const dt_dataset *training, dt_arena *arena, const char **out) {
     const int64_t classes = classes_of(t, output);

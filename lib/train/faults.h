@@ -53,7 +53,7 @@ dt_status *dt_faults_check(const dt_faults *f, const dt_topology *slice) DT_MUST
 int64_t dt_faults_hbm(const dt_faults *f);
 
 struct run;
-/* At a run's start: warns of each fault that cannot happen in this run. */
+/* At a run's start: warns of each fault whose step is outside of this run. */
 void dt_faults_begin(const struct run *r);
 /* Writes the chips whose links are slow in a step to slow[f->n]. Returns their number, which never
  * falls from one step to the next. */

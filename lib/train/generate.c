@@ -87,8 +87,8 @@ struct dt_generator {
     dt_generator_options o;
     dt_arena *arena;
     dt_random random;
-    /* whole: computes all tokens of a context; step: computes one token. NULL: not compiled yet;
-     * step also NULL: the model has no such step, or o.recomputes is set. */
+    /* whole: computes the scores after all tokens of a context; step: those after one token. NULL:
+     * not compiled yet; step also NULL: the model has no such step, or o.recomputes is set. */
     dt_compiled *whole, *step;
     /* the name of the layer or op because of which the model has no step for one token; NULL:
      * none */

@@ -70,7 +70,7 @@ void dt_generator_decode(const dt_generator *g, int64_t from, int64_t to, dt_str
 /* Returns the number of tokens of the prompt and the generated text together. */
 int64_t dt_generator_tokens(const dt_generator *g);
 /* Returns the name of the layer or op that makes it necessary to compute the whole context for
- * every token; NULL: there is none, or the model is not compiled yet. */
+ * every token; NULL: there is none, the model is not compiled yet, or options.recomputes is set. */
 const char *dt_generator_mixing(const dt_generator *g);
 
 #endif

@@ -155,7 +155,7 @@ static dt_status *what_fits(run *r, int64_t limit, dt_status *s) {
         }
     }
     if (!bad && !fits && bytes < INT64_MAX) s = note_machine(s, bytes);
-    /* An error here only means that a smaller batch cannot be compiled. It is then not
+    /* An error here only means that the changed step cannot be compiled. The change is then not
      * suggested. */
     dt_status_free(bad);
     return s;

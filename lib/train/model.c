@@ -339,7 +339,7 @@ dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history
  *                                  "compile": {...}}
  *
  * This is the form of a run's checkpoint, with a model in place of a whole job. So `dtrain evaluate
- * --ckpt PATH` accepts a saved model, and dt_model_load accepts the checkpoint of any run.
+ * --ckpt PATH` accepts a saved model, and dt_model_load accepts the checkpoint of a run.
  */
 
 /* ---- saving ---- */

@@ -403,8 +403,8 @@ const char *dt_stored_print(const dt_dataset *d, dt_arena *arena);
 /* Reads the elements of dt_stored_print from a checkpoint into out->stored, which stays unchanged
  * if the checkpoint has none. Fails with CHECKPOINT if the JSON is malformed. */
 dt_status *dt_stored_read(const dt_saved *c, dt_arena *arena, dt_dataset_spec *out) DT_MUST_USE;
-/* Compares patterns of columns. Returns an error if one stands for other columns than in the
- * checkpoint, or for the same ones in another order. */
+/* Compares the columns of elements that choose them by a pattern. Returns an error if they are not
+ * those of the checkpoint in the same order. */
 dt_status *dt_stored_compare(const dt_saved *c, const dt_dataset *d, dt_arena *arena) DT_MUST_USE;
 
 /* Traces one replica's forward pass for export. It begins with stored examples and contains `map`,

@@ -35,7 +35,7 @@ typedef struct window {
 
 typedef struct dt_record {
     dt_writer file; /* the open record; its path is NULL while it is not open */
-    dt_str pending; /* lines that will be written when the file is open */
+    dt_str pending; /* lines that wait to be written to the file */
     dt_str early;   /* lines that came before the line "start", which must be written first */
     bool started, has_data;
     int64_t every; /* most steps that a line "steps" stands for */
