@@ -32,8 +32,8 @@ struct out {
     bool outlives_readers;
     bool bar;  /* whether the terminal shows a progress bar at the moment */
     int error; /* errno of the first failed write to standard output; 0: no write failed */
-    /* errors that workers on this machine have printed, in shared memory; NULL: there are no
-     * workers */
+    /* errors that workers on this machine have printed, in shared memory; NULL: errors are not
+     * shared */
     struct reported *reported;
 };
 

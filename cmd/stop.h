@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signals to verbs that train. The first SIGINT, SIGTERM, SIGHUP, SIGXCPU or SIGALRM asks a run to
- * finish its step, save and stop. A second SIGINT, SIGTERM or SIGHUP asks it to stop at once.
- * SIGUSR1 asks it to save and continue. Handlers set flags, which a run checks once per step.
+ * Signals to a process that trains. The first SIGINT, SIGTERM, SIGHUP, SIGXCPU or SIGALRM asks a
+ * run to finish its step, save and stop. A second SIGINT, SIGTERM or SIGHUP asks it to stop at
+ * once. SIGUSR1 asks it to save and continue. Handlers set flags, which a run checks once per step.
  *
  * Code that compiles, waits for data or writes does not check them. Before the first step there is
  * nothing to save, so the first signal ends the process immediately. Later the second signal does,

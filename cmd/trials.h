@@ -41,8 +41,8 @@ struct trials {
     int passed; /* value of the stop flag when it was last passed to the processes */
 };
 
-/* Trains all remaining trials, and prints a line when each ends. The first stop signal lets them
- * save and stop; the second one ends them at once. */
+/* Trains all remaining trials, and reports each when it ends. The first stop signal lets them save
+ * and stop; the second one ends them at once. */
 dt_status *trials_train(struct trials *w);
 /* Prints "to resume, run: " and the command of the call (put_again). */
 void trials_suggest_resume(const struct trials *w);

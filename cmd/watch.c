@@ -13,8 +13,8 @@
 
 /*
  * Prints a run as JSON Lines: one object for each event, with the schema version `v` first. The
- * event `end` always comes last. The event `step` comes about twice a second, or for every step
- * with --every-step.
+ * event `end` comes last. The event `step` comes about twice a second, or for every step with
+ * --every-step.
  */
 
 #define STEP_SECONDS 0.5

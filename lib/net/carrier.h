@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a coordinator, its workers and tasks of type ps exchange messages. There are two carriers:
- * threads that serve inherited sockets, for workers that the coordinator starts (servers.h), and
- * ZeroMQ, for workers on any machine and for tasks of type ps (zmq_carrier.h). Both carry the same
- * frames and know nothing about the work that the frames describe.
+ * threads, called servers, with inherited sockets, for workers that the coordinator starts
+ * (servers.h), and ZeroMQ, for workers on any machine and for tasks of type ps (zmq_carrier.h).
+ * Both carry the same frames and know nothing about the work that the frames describe.
  */
 #ifndef DT_NET_CARRIER_H
 #define DT_NET_CARRIER_H
@@ -23,9 +23,9 @@ typedef struct dt_byte_range {
 } dt_byte_range;
 typedef struct dt_byte_ranges {
     int servers;
-    /* [servers] number of slices that each server's thread sends and receives */
+    /* [servers] number of slices that each server sends and receives */
     const int *n;
-    const dt_byte_range *const *slice; /* [servers][n] the slices of each server's thread */
+    const dt_byte_range *const *slice; /* [servers][n] the slices of each server */
     int64_t bytes;                     /* bytes of the buffer that contains all slices */
     /* Slices of values that never change come last: n_still[s] slices of server s, and the last
      * still_bytes of the buffer. Only a WORK_ALL frame carries them. n_still is NULL if all values
@@ -34,9 +34,9 @@ typedef struct dt_byte_ranges {
     int64_t still_bytes;
 } dt_byte_ranges;
 
-/* Kinds of frames. If a worker needs only some rows of tables, the coordinator first sends it
- * the closure (ASSIGN), the worker requests the rows (WANT), and the WORK frame brings them. The
- * coordinator sends SET, GET, APPLY and PROGRAMS to the tasks of type ps. */
+/* Kinds of frames. If a worker needs only some rows of tables, the coordinator first gives it a
+ * closure, such as a batch to compute (ASSIGN), the worker requests the rows (WANT), and the WORK
+ * frame brings them. The coordinator sends SET, GET, APPLY and PROGRAMS to the tasks of type ps. */
 typedef enum dt_frame_kind {
     DT_FRAME_WORK = 1,
     DT_FRAME_PUSH,
