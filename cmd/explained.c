@@ -16,8 +16,8 @@ enum { MOST_CLASSES = 100, SHOWN_CLASSES = 20, MOST_WIDTH = 110 };
 struct putting {
     dt_str *to;
     const dt_output_explained *o;
-    /* markdown: tables are written in Markdown; named: each table has its output's name as a
-     * heading, because the model has several outputs */
+    /* markdown: tables are written in Markdown; named: each table's heading names the output,
+     * because the model has several */
     bool markdown, named;
 };
 

@@ -35,9 +35,9 @@ static void raise_files(void) {
     }
 }
 
-/* Raises a low limit of the stack as far as the system allows, because the stack can grow up to the
- * soft limit. Returns false if it stays below LEAST_STACK: the program would be ended by a signal
- * in the middle of its work. */
+/* Raises a soft limit of the stack below USUAL_STACK to this value, or as far as the system allows:
+ * the stack can grow up to the soft limit. Returns false if it stays below LEAST_STACK: the program
+ * would be ended by a signal in the middle of its work. */
 static bool raise_stack(void) {
     enum { LEAST_STACK = 64 << 10, USUAL_STACK = 8 << 20 };
     struct rlimit stack;

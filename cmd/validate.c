@@ -156,7 +156,8 @@ static int check_one(const struct call *call, const dt_job_source *source) {
     return code;
 }
 
-/* Checks all operands that are jobs, each with the same overrides, the operands that have a '='. */
+/* Checks all operands that are jobs, each with the same overrides, the other operands
+ * (is_override). */
 static int check_all(const struct call *call, dt_job_source *source) {
     int code = 0, bad = 0, jobs = count_jobs(call);
     for (int i = 0; i < call->operands.n; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Watching a run: stores the values for the last lines, and reports events as lines for people
- * (watch_text.c) or JSON lines for programs. */
+/* Watching a run: stores its results and reports events as lines for people (watch_text.c) or JSON
+ * lines for programs. */
 #ifndef CMD_WATCH_H
 #define CMD_WATCH_H
 

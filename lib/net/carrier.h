@@ -133,7 +133,7 @@ static inline void dt_carrier_refuse(dt_carrier *c, int worker, dt_status *why) 
     if (c->row->refuse) c->row->refuse(c, worker, why);
     else dt_status_free(why);
 }
-/* Closes a carrier, as its row says; c may be NULL. */
+/* Closes a carrier (dt_carrier_row.close); c may be NULL. */
 static inline void dt_carrier_close(dt_carrier *c, bool well) {
     if (c) c->row->close(c, well);
 }

@@ -47,13 +47,13 @@ struct dt_rendezvous;
 typedef struct dt_process_group {
     const dt_fabric *fabric;
     int ranks;
-    int own;     /* the rank of this process; -1: all ranks are in this process */
+    int own;     /* the rank of this process; -1: all ranks are in this process, as in tests */
     bool joined; /* whether this process has joined with its rank */
     /* Whether a rank was lost, or this one ends with an error. Nothing more is then exchanged, and
      * ranks do not wait for each other at the end. */
     bool broken;
 } dt_process_group;
-typedef struct dt_member { /* A rank's membership in a process group, which a dt_env refers to. */
+typedef struct dt_member { /* A rank's membership in a process group. */
     dt_process_group *group;
     int rank;
     double patience_s; /* seconds to wait for a message */

@@ -132,8 +132,8 @@ const char *dt_messenger_peer(const dt_messenger *m, int peer);
 int64_t dt_messenger_turned_away(const dt_messenger *m);
 /* Returns how often the program at the peer's address had another key or was not dtrain. */
 int dt_messenger_refusals(const dt_messenger *m, int peer);
-/* Whether a connection to the peer was ever made. If not, either no program listens at its address,
- * or the listener accepts no more connections. */
+/* Whether a connection to the peer was ever made. If not, probably no program listens at its
+ * address, or the listener accepts no more connections. */
 bool dt_messenger_reached(const dt_messenger *m, int peer);
 
 #endif

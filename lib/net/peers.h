@@ -25,8 +25,9 @@ typedef struct dt_awaited {
 /* Exchanges identities with all ranks, by messages of m. */
 dt_status *dt_peers_meet(dt_peers *p, dt_member *m) DT_MUST_USE;
 void dt_peers_release(dt_peers *p);
-/* Waits until all ranks that end without an error have called this function, so that a rank that
- * ends earlier counts as failed. Then does what dt_peers_release does. */
+/* Waits until all ranks have called this function, so that a rank that ends earlier counts as
+ * failed. Does not wait, or stops waiting, if a rank is lost or late. Then does what
+ * dt_peers_release does. */
 void dt_peers_part(dt_peers *p, dt_member *m);
 /* Whether this machine has at least as many cores as ranks of the group run on it. */
 bool dt_peers_have_cores(const dt_peers *p, const dt_member *m);

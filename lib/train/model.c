@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models as handles: variables made in the captured scope, and compile, fit, evaluate over them. */
+/* Models as handles: creates them in the current strategy's scope, compiles, trains, evaluates,
+ * saves and loads them. */
 #include <string.h>
 
 #include "base/memory.h"

@@ -250,7 +250,7 @@ void dt_run_emit(const run *r, const dt_event *e);
 void dt_run_warn(const run *r, const char *text);
 void dt_run_emit_start(run *r);
 /* Fails with DIVERGED if a weight or a slot of the optimizer is not finite. A step's loss is
- * computed before its update, so the last update shows only there. */
+ * computed before its update, so the weights alone show a bad last update. */
 dt_status *dt_run_check_weights(const run *r) DT_MUST_USE;
 void dt_trainer_parts(const dt_trainer *t, dt_strategy **strategy, dt_model **model,
                       dt_optimizer **optimizer, dt_dataset **data);

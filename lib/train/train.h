@@ -199,10 +199,10 @@ dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step,
 dt_status *dt_trainer_check_fits(dt_trainer *t) DT_MUST_USE;
 /* Checks that this machine's memory suffices for variables and a training step with the full batch
  * and `shards` shards (0: none). If it does not suffice, fails with DOES_NOT_FIT, and the error
- * says what would fit. Allocates nothing for an outline. */
+ * says what would fit. Allocates no tensors for an outline. */
 dt_status *dt_trainer_check_memory(const dt_trainer *t, int shards) DT_MUST_USE;
 /* Computes the bytes that this machine would allocate for a training step with the full batch and
- * `shards` shards (0: none), as in dt_trainer_peak_bytes. Allocates nothing. 0: unknown
+ * `shards` shards (0: none), as in dt_trainer_peak_bytes. Allocates no tensors. 0: unknown
  * (dt_compiled_host_bytes). */
 dt_status *dt_trainer_host_bytes(dt_trainer *t, int shards, int64_t *bytes) DT_MUST_USE;
 
@@ -237,7 +237,8 @@ int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, d
 /* Records the reading of data for evaluations from now on. The recorder must live until a call with
  * NULL. */
 void dt_trainer_record(dt_trainer *t, dt_recorder *r);
-/* Returns the compiled training step, lent; NULL: the trainer only evaluates. */
+/* Returns the compiled training step, lent; NULL: the trainer only evaluates, or is an outline that
+ * has not compiled it. */
 const struct dt_compiled *dt_trainer_training_step(const dt_trainer *t);
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
 /* Lists warnings about data that may give a poor model or meaningless metrics. Texts are in the

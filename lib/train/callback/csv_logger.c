@@ -101,8 +101,8 @@ static dt_status *put_line(run *r, dt_hook *h, const dt_logs *logs, bool provisi
     return dt_run_log_put(&v->log, line.data, line.size, provisional);
 }
 
-/* Logs a finished epoch or, with logs->between, a validation by steps. If such a validation has
- * just been logged at the last step, the epoch gets no line of its own. */
+/* Logs an epoch, finished or not, or with logs->between a validation by steps. If such a validation
+ * has just been logged at the last step, the epoch gets no line of its own. */
 static dt_status *log_epoch(run *r, dt_hook *h, dt_logs *logs) {
     if (!logs->between && dt_run_is_validated_between(r)) return NULL;
     return put_line(r, h, logs, !logs->between && dt_epoch_is_provisional(r));
