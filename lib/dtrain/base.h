@@ -44,11 +44,12 @@ typedef struct dt_status dt_status;
 
 DT_API int dt_status_code(const dt_status *s);   /* exit code of sysexits.h; 0 for NULL */
 DT_API int dt_status_number(const dt_status *s); /* the error's number: 17 for DT017 */
-/* "ValueError", "RuntimeError", ...: tf.distribute's kinds */
+/* the kind of error, named like an exception of Python or TensorFlow: "ValueError",
+ * "NotFoundError", ... */
 DT_API const char *dt_status_kind(const dt_status *s);
 /* the message without source location, number and notes */
 DT_API const char *dt_status_text(const dt_status *s);
-/* the name of the file in its source location; NULL: none */
+/* name of the file in the error's source location; NULL: none */
 DT_API const char *dt_status_file(const dt_status *s);
 DT_API int dt_status_line(const dt_status *s);   /* the line, counted from 1; 0: none */
 DT_API int dt_status_column(const dt_status *s); /* column in characters, from 1; 0: none */

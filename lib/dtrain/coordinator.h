@@ -30,9 +30,11 @@ typedef struct dt_parameter_server_options {
     int parameter_servers;
     dt_partitioner_kind partitioner;
     /* number of shards of a variable: for FIXED, exactly; for MIN_SIZE and MAX_SIZE, at most. 0:
-     * TensorFlow's default, which is 1 for MIN_SIZE and no limit for MAX_SIZE; FIXED has none */
+     * TensorFlow's default, which is 1 for MIN_SIZE and no limit for MAX_SIZE; not allowed with
+     * FIXED */
     int64_t shards;
-    /* Size of a shard in bytes: for MIN_SIZE, at least, 0: 262144; for MAX_SIZE, at most. */
+    /* Size of a shard in bytes. MIN_SIZE: the minimum; 0: 262144. MAX_SIZE: the maximum, unless one
+     * row is larger. */
     int64_t shard_bytes;
     /* with limit_staleness: how many updates by other functions are allowed between the time when a
      * function gets its variables and its own update */
@@ -56,8 +58,8 @@ typedef struct dt_parameter_server_options {
  * optimizer's state from the first call of schedule on: whole variables or shards of them,
  * distributed in turn. A variable stays whole if the update of a row needs other rows. Each task
  * updates its own variables. Reading a variable fetches it, and setting it sends it. With
- * global_clipnorm, the first task has all variables. The tasks end with the strategy. A call that
- * needs a lost task fails with UnavailableError.
+ * global_clipnorm or loss scaling, the first task has all variables. The tasks end with the
+ * strategy. A call that needs a lost task fails with UnavailableError.
  */
 DT_API dt_status *
 dt_parameter_server_strategy(dt_strategy **out,
@@ -74,8 +76,9 @@ typedef struct dt_server_options {
  * tf.distribute.Server and its join(): makes this process a task of type ps, which has variables of
  * a coordinator. Returns when the coordinator's strategy has been released. The coordinator sends
  * the programs that update its variables, so only processes with the run's secret
- * (DTRAIN_SECRET_FILE) may connect; without one, the address must be of this machine.
- * UnavailableError: the coordinator is lost, or did not come.
+ * (DTRAIN_SECRET_FILE) may connect. Without a secret, the address must be of this machine, unless
+ * DTRAIN_SECRET_FILE is "none". UnavailableError: the coordinator is lost. DeadlineExceededError:
+ * it did not connect within start_timeout.
  */
 DT_API dt_status *dt_server_join(const dt_server_options *options) DT_CHECKED;
 /* The number of shards into which the strategy's partitioner divides a variable; 0: the strategy
@@ -92,9 +95,9 @@ typedef struct dt_remote dt_remote; /* RemoteValue: what a scheduled function re
 
 /* Creates the coordinator of a parameter server strategy, which it keeps. ValueError: any other
  * strategy. The calls below belong to one thread. Calls of dt_coordinator_schedule fork workers:
- * the first call, every call with a new function, a new shape of arguments or a new dt_per_worker,
- * and the first call after all workers were lost. Make these calls before your program starts
- * threads, and before other threads wait for locks. */
+ * the first call, every call with a new function, new names, types or shapes of arguments, or a new
+ * dt_per_worker, and the first call after all workers were lost. Make these calls before your
+ * program starts threads, and before other threads wait for locks. */
 DT_API dt_status *dt_coordinator_create(dt_coordinator **out, dt_strategy *strategy) DT_CHECKED;
 /* Ends the workers. Functions that have not finished are cancelled. */
 DT_API void dt_coordinator_unref(dt_coordinator *c);
@@ -124,16 +127,17 @@ typedef struct dt_closure_arguments {
 } dt_closure_arguments;
 /*
  * schedule: a worker will run the function, and this call does not wait for it. A call that forks
- * workers (dt_coordinator_create) first waits for the functions that were scheduled before. Every
- * function is run; if its worker is lost, another worker runs it again. Its changes to variables
- * are made exactly once. The function gets the variables as they were when it was given to the
- * worker, or later. Assignments and the changes of dt_optimizer_apply are computed with the values
- * at the time when its result is applied. A function changes each variable at most once. *remote
- * (may be NULL) becomes the value that it returns; arguments may be NULL.
+ * workers (dt_coordinator_create) first waits for the functions that were scheduled before. If the
+ * worker is lost, another worker runs the function again, but its changes to variables are made
+ * only once. The function gets the variables as they were when it was given to the worker, or
+ * later. Assignments and the changes of dt_optimizer_apply are computed with the values at the time
+ * when its result is applied. A function may change each variable only once. *remote (may be NULL)
+ * becomes the value that it returns; arguments may be NULL.
  *
  * If a function scheduled before has failed, schedule, join and done return its error: functions
  * that no worker had begun are then cancelled, running ones have ended, and this call schedules
- * nothing. UnavailableError: all workers are lost; unfinished functions are cancelled.
+ * nothing. UnavailableError: all workers are lost. DeadlineExceededError: no worker has answered in
+ * time. Unfinished functions are then cancelled.
  */
 DT_API dt_status *dt_coordinator_schedule(dt_coordinator *c, dt_function *f,
                                           const dt_closure_arguments *arguments,
@@ -170,8 +174,8 @@ typedef struct dt_coordinator_counts {
     int64_t finished, failed, cancelled;
     /* how often a function was given out again, because its worker was lost or late */
     int64_t again;
-    /* Number of results that were dropped: the function had been taken from their worker, which was
-     * late. */
+    /* Number of results that were dropped, because they came after the function had been taken from
+     * the late worker. */
     int64_t dropped;
     /* numbers of updates by their staleness; the last bin counts all with a larger staleness */
     int64_t staleness[DT_STALENESS_BINS];

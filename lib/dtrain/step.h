@@ -37,9 +37,9 @@ typedef struct dt_gradients {
 DT_API dt_status *dt_function_create(dt_function **out, void (*step)(dt_trace *t, void *user),
                                      void *user) DT_CHECKED;
 DT_API void dt_function_unref(dt_function *f);
-/* run(): runs the function on every replica. Of an entry of `args` with a tensor per replica, each
- * gets its own; single tensors are the same for all. args NULL: no arguments. Values that it
- * returns become entries of *results; results may be NULL. */
+/* run(): runs the function on every replica. If an entry of `args` has a tensor per replica, each
+ * replica gets its own; all replicas get the same single tensors. args NULL: no arguments. Values
+ * that the function returns become entries of *results; results may be NULL. */
 DT_API dt_status *dt_strategy_run(dt_strategy *s, dt_function *f, const dt_values *args,
                                   dt_values **results) DT_CHECKED;
 /* RunOptions. fixed_batch_size (the opposite of experimental_enable_dynamic_batch_size) records the
@@ -68,8 +68,8 @@ DT_API dt_value dt_model_call_inputs(dt_model *m, const dt_value *inputs, int n,
  * is a scalar, unless the loss has `reduction: none`. See dt_loss_set_average. */
 DT_API dt_value dt_loss_call(dt_loss *l, dt_value target, dt_value prediction);
 DT_API const dt_variables *dt_model_trainable(const dt_model *m);
-/* The gradients of a loss. Here and below, a loss that is not a scalar is replaced by the sum of
- * its elements, as in GradientTape. */
+/* The gradients of a loss. Here and in dt_gradient_values, a loss that is not a scalar is replaced
+ * by the sum of its elements, as in GradientTape. */
 DT_API dt_gradients dt_gradient(dt_value loss, const dt_variables *variables);
 /* Like dt_gradient, with respect to any n values of the loss's trace. out[i].trace is NULL if the
  * loss does not depend on of[i]. */
@@ -106,7 +106,8 @@ DT_API void dt_merge_call(const dt_merge *merge, void (*fn)(const dt_merge *m));
 /* Reduces the replicas' values to one value for all: their sum or mean, also along `axis` unless it
  * is DT_NO_AXIS. */
 DT_API dt_value dt_merge_reduce(dt_reduce_op op, dt_value x, int axis);
-DT_API int64_t dt_dim(dt_value x, int axis); /* -1: the batch dimension; use dt_dim_value */
+/* size of a dimension; -1: the batch dimension, use dt_dim_value */
+DT_API int64_t dt_dim(dt_value x, int axis);
 
 /*
  * Variables in step functions. Values that replicas assign to a MirroredVariable are aggregated
@@ -135,8 +136,8 @@ DT_API dt_variable *dt_variables_at(const dt_variables *list, int i);
 /*
  * The placement of a value on the logical devices of a replica, in step functions of a TPU strategy
  * whose device assignment gives a replica several of them. Use the returned value, which is x with
- * an annotation, in place of x. Errors are ValueErrors of the trace, which run returns. Outside of
- * step functions there is no graph to annotate, so the next public call returns a ValueError.
+ * an annotation, in place of x. Errors make the trace fail, and run returns them. Outside of step
+ * functions there is no graph to annotate, so the next public call returns a ValueError.
  */
 /* Splits x into tiles: partition_dimensions[d] equal parts along dimension d, with tile i on
  * logical device i (last dimension fastest). Requirements: one number per dimension, known sizes
@@ -177,13 +178,13 @@ typedef struct dt_sharding {
      * REPLICATED, since the value is on all */
     int n_devices, first_device;
 } dt_sharding;
-/* The placement of a value that one of the calls above returned. For any other value returns false,
- * and kind is NONE. */
+/* The placement of a value that was split, replicated or assigned to a logical device, or was read
+ * from a variable with a placement. For any other value returns false, and kind is NONE. */
 DT_API bool dt_sharding_of(dt_value x, dt_sharding *out);
-/* The tile on a logical device of a value that one of the calls above returned: for each dimension
- * its first index and its size. The size is -1 if it is not known until the step runs; so is the
- * first index, unless the dimension is whole, where it is 0. False: the device has no tile, or x is
- * another value. */
+/* The tile of a value on a logical device, for a value of which dt_sharding_of returns true: for
+ * each dimension the first index and the size of the tile. The size is -1 if it is not known until
+ * the step runs; so is the first index, unless the dimension is whole, where it is 0. False: the
+ * device has no tile, or dt_sharding_of returns false. */
 DT_API bool dt_tile_of(dt_value x, int logical_device, int64_t begin[8], int64_t size[8]);
 
 DT_END_C

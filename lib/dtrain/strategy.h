@@ -17,7 +17,7 @@ typedef struct dt_strategy dt_strategy;
 typedef struct dt_resolver dt_resolver;
 
 /* Creating a mirrored, one-device, default or TPU strategy fails (NotImplementedError) in a process
- * that mpirun, srun, torchrun or TF_CONFIG starts as one of several, because each of them would
+ * that mpirun, srun, torchrun or TF_CONFIG describes as one of several, because each process would
  * train the whole job by itself. */
 
 /* MirroredStrategy with one replica on each of devices[n], such as "CPU:0" and "CPU:1". CPU devices
@@ -97,10 +97,10 @@ dt_experimental_tpu_strategy(dt_strategy **out, dt_resolver *r,
 /* Chooses the back end that computes. Call it before the first step. backend: "pjrt" for devices
  * that a PJRT plug-in drives (GPUs, TPUs, XLA on the CPU), or the strategy's own, which is "sim"
  * for a TPU strategy and "cpu" for others. plugin: its path; NULL: that of the environment variable
- * DTRAIN_PJRT_PLUGIN. Strategies on named devices such as "GPU:0" use pjrt without this call.
- * Replicas are divided evenly among the plug-in's devices. Each worker that is a separate process
- * has its own devices; the coordinator of a parameter server computes on the CPU. UnavailableError,
- * by the first step: the plug-in cannot be used. */
+ * DTRAIN_PJRT_PLUGIN. If DTRAIN_PJRT_PLUGIN is set, strategies on named devices such as "GPU:0" use
+ * pjrt without this call. Replicas are divided evenly among the plug-in's devices. Each worker that
+ * is a separate process has its own devices; the coordinator of a parameter server computes on the
+ * CPU. UnavailableError, by the first step: the plug-in cannot be used. */
 DT_API dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend,
                                           const char *plugin) DT_CHECKED;
 
@@ -184,13 +184,13 @@ typedef enum dt_reduce_op { DT_SUM, DT_MEAN } dt_reduce_op;
 /* The operation called `name`: "sum" or "mean", in upper or lower case. */
 DT_API dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op) DT_CHECKED;
 /* reduce(op, values[name], axis): combines the replicas' tensors into one on CPU:0. With an axis
- * other than DT_NO_AXIS it also reduces along that axis; a mean then divides by the number of
- * values along the axis on all replicas together, which may differ between replicas. Without an
+ * other than DT_NO_AXIS it also reduces along that axis; a mean then divides by the total number of
+ * values along the axis on all replicas; the tensors may have different sizes along it. Without an
  * axis, the sum of a single tensor that several replicas share is an error, unless it is a constant
  * that each replica returned. */
 DT_API dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_values *values,
                                      const char *name, int axis, dt_tensor **out) DT_CHECKED;
-/* Reduces over replicas and along several axes at once: (dt_axes){ 2, { 0, 1 } }. NULL: over
+/* Reduces over replicas and along several axes at once: (dt_axes){ 2, { 0, 1 } }. axes NULL: over
  * replicas only. Negative axes count from the end. */
 typedef struct dt_axes {
     int n;
@@ -223,9 +223,9 @@ DT_API dt_status *dt_strategy_values_from_function(dt_strategy *s, dt_value_fn f
  * a copy on each replica. It is a MirroredVariable, whose copies stay equal unless a step with
  * DT_AGGREGATE_NONE or dt_variable_set_from gives them different values, or with DT_SYNC_ON_READ a
  * SyncOnReadVariable: each replica changes its own copy, and the copies are combined when the
- * variable is read in cross-replica context. A variable created outside of all scopes, or in the
- * scope of a strategy that distributes nothing, is plain. A variable remembers its strategy, so you
- * can read and assign it outside of the scope, as long as no other strategy's scope is open.
+ * variable is read in cross-replica context. A variable created while the current strategy
+ * distributes nothing, such as the default strategy, is plain. A variable remembers its strategy,
+ * so you can read and assign it outside of the scope, as long as no other strategy's scope is open.
  */
 typedef enum dt_synchronization {
     DT_SYNC_AUTO,
@@ -287,8 +287,8 @@ DT_API dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out
 /* Assigns to every copy, or adds to it, or subtracts from it. With ON_READ and SUM, the assigned
  * value is divided evenly among the copies, and adding or subtracting is an error. */
 DT_API dt_status *dt_variable_set(dt_variable *v, dt_write how, dt_tensor *value) DT_CHECKED;
-/* Like dt_variable_set, with an entry of `values`. If the entry has a value per replica, copy i
- * gets the i-th value. */
+/* Like dt_variable_set, with an entry of `values`. If the entry has a value per replica, the i-th
+ * value is assigned to copy i, or added to it, or subtracted from it. */
 DT_API dt_status *dt_variable_set_from(dt_variable *v, dt_write how, const dt_values *values,
                                        const char *name) DT_CHECKED;
 /* Changes rows of a plain variable, or of every copy of a MirroredVariable with aggregation NONE or

@@ -40,8 +40,8 @@ DT_API const void *dt_topology_serialized(const dt_topology *t, size_t *size);
 DT_API void dt_topology_mesh_shape(const dt_topology *t, int shape[4]); /* all 0 for NULL */
 DT_API int dt_topology_tasks(const dt_topology *t);                     /* TensorFlow's num_tasks */
 DT_API int dt_topology_tpus_per_task(const dt_topology *t); /* TensorFlow's num_tpus_per_task */
-/* The i-th position of the mesh, in row-major order, that has no device; false: fewer positions are
- * without a device. */
+/* The i-th position of the mesh, in row-major order, that has no device; false: at most i positions
+ * have no device. */
 DT_API bool dt_topology_missing_device(const dt_topology *t, int i, int coordinates[4]);
 /* device_coordinates[task][device]; false: no such device. */
 DT_API bool dt_topology_device_coordinates(const dt_topology *t, int task, int device,

@@ -60,8 +60,8 @@ typedef struct dt_closures {
 } dt_closures;
 
 void dt_closures_release(dt_closures *c);
-/* Begins the window [first, end). The weights have version `first`. No closure of an earlier window
- * may still be given out. */
+/* Begins the window [first, end). The weights have version `first`. No worker may still have a
+ * closure of an earlier window. */
 void dt_closures_begin(dt_closures *c, int64_t first, int64_t end);
 /* Extends the window by one number, and returns that number. */
 int64_t dt_closures_extend(dt_closures *c);
@@ -78,8 +78,8 @@ bool dt_closures_rest(const dt_closures *c);
 /* Gives a closure to an idle worker, and sets out->version to the version that it must pull. Lost
  * closures come first. Returns false if no closure can be given out now. */
 bool dt_closures_give(dt_closures *c, int worker, dt_closure *out);
-/* Sets *version to the version that a worker gets which reads the weights later than it was given
- * the closure. Returns false if the worker no longer has the closure. */
+/* For a worker that reads the weights later than it got the closure: sets *version to the version
+ * that it gets. Returns false if the worker no longer has the closure. */
 bool dt_closures_pull(dt_closures *c, int worker, int64_t number, int64_t *version);
 /* Records a worker's push. Returns false if the push must be dropped, because the worker no longer
  * has the closure or the closure has been applied. */

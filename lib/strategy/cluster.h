@@ -2,8 +2,8 @@
 /*
  * Workers in separate processes: how they were launched, the rank of this one, and the connection
  * between them. A launcher (mpirun, srun, torchrun, TF_CONFIG) describes each process in its
- * environment. The description is read once, compared with the job, and printed as one line.
- * Launchers other than MPI's also give the address at which workers meet.
+ * environment. It is compared with the job. TF_CONFIG and torchrun also give the address at which
+ * workers meet.
  */
 #ifndef DT_STRATEGY_CLUSTER_H
 #define DT_STRATEGY_CLUSTER_H
@@ -62,8 +62,8 @@ typedef struct dt_launch {
     int addresses;
     /* [ps] HOST:PORT of each task of type ps; owned, with the strings; NULL: unknown */
     const char **ps_address;
-    /* What a user writes before a worker's rank, such as "RANK=", and the rank that worker 0 has in
-     * that form. */
+    /* start: what a user writes before the number of a worker, such as "RANK="; NULL: the launcher
+     * itself connects the workers. first: the rank of the worker that has number 0 there. */
     const char *start;
     int first;
     /* path of the file with the secret; lent; NULL: the environment may name it */
@@ -91,9 +91,9 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const dt_tex
                              const dt_rank_option *own) DT_MUST_USE;
 void dt_launch_release(dt_launch *l);
 struct dt_strategy;
-/* Returns a warning for a strategy that is started by a launcher, such as multi_worker_mirrored, in
- * one process that is part of a Slurm job with several tasks, which srun would have started. NULL:
- * there is no reason to warn. */
+/* Returns a warning if this process runs alone in a Slurm job with several tasks, although the
+ * strategy can share its work between processes that srun starts. NULL: there is no reason to
+ * warn. */
 const char *dt_launch_without_srun(const struct dt_strategy *strategy, dt_arena *arena);
 /* Whether `own` or DTRAIN_RANK gives a rank. */
 bool dt_launch_has_rank(const dt_rank_option *own);
@@ -143,8 +143,8 @@ dt_status *dt_cluster_end_step(dt_cluster *c, const char *of, uint32_t *flags) D
 /* Sets [*from, *to) to the rows of a batch of `rows` rows that this worker computes if the batch is
  * divided into `shards` shards. */
 void dt_cluster_rows(const dt_cluster *c, int shards, int64_t rows, int64_t *from, int64_t *to);
-/* Collects n bytes of each worker, in rank order, into all[workers * n] on every worker. of:
- * names the bytes in errors, here and below. */
+/* Collects n bytes of each worker, in rank order, into all[workers * n] on every worker. of: the
+ * name of the bytes in errors. */
 dt_status *dt_cluster_gather(dt_cluster *c, const char *of, const void *own, size_t n,
                              void *all) DT_MUST_USE;
 /* Collects n[w] bytes of each worker w, in rank order, into all[] on worker 0 only. */

@@ -5,7 +5,7 @@
  * evaluation.
  *
  *     traced step -> simplify (-> remat) -> fold -> steps -> shards -> simplify          once
- *                    (-> spmd -> expand, on several logical devices)
+ *                    (-> spmd -> expand, on several logical devices with numerics: chip)
  *                    -> the back end                                                  per size
  *
  * Placement does not change results: a value that a replica splits over its logical devices is
@@ -295,8 +295,8 @@ dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) 
 
 /* ---- running ---- */
 
-/* Returns views of the arguments. Those with a batch dimension have the rows of all workers, and
- * their views show only this worker's rows. */
+/* Returns views of the arguments. The view of an argument with a batch dimension has only this
+ * worker's rows. */
 static const dt_view *own_rows(dt_compiled *c, const dt_sized *z, const dt_view *arg) {
     for (int i = 0; i < c->step->n_args; i++) {
         const dt_type *t = &c->step->node[c->step->arg[i].node].type;

@@ -75,8 +75,8 @@ struct dt_compiled {
     /* the workers that share each batch; NULL: this process computes all of it */
     const struct dt_cluster *cluster;
     dt_view *own_arg; /* [args] for the current run: views of the rows that this worker computes */
-    /* number of replicas whose rows this worker computes; 0: rows are divided by shards, not by
-     * replicas */
+    /* number of replicas whose rows this worker computes; 0: this process is alone, or rows are
+     * divided by shards, not by replicas */
     int own_replicas;
     /* For the current run, if own_replicas > 0: the caller's offsets. */
     const int32_t *offsets;
@@ -104,8 +104,8 @@ struct dt_compiled {
 
 /* Whether sums and products round as on the slice's chip (numerics: chip). */
 bool dt_compiled_is_chip(const dt_compiled *c);
-/* Builds the graphs for a batch of `rows`, if the step has a folded form. Fills *z except `even`,
- * `bare`, `over`, `priced` and `executable`. */
+/* Builds the graphs for a batch of `rows`. The step must have a folded form. Fills *z except
+ * `even`, `bare`, `over`, `priced` and `executable`. */
 dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) DT_MUST_USE;
 void dt_sized_release(dt_sized *z); /* releases a size, which may be all zeros */
 /* Returns the request to compile z. It points into c and z. */

@@ -250,7 +250,7 @@ static void report(dt_dist_dataset *d, const dt_input_options *o, dt_auto_shard_
 }
 
 /* Joins the pipelines of workers to d->dataset. Releases the references in in[workers], and the
- * list. failed: after an error, in which some of them are NULL, only releases them. */
+ * list. failed: after an error, when some of them may be NULL, only releases them. */
 static void join(dt_dist_dataset *d, dt_dataset **in, int workers, bool full_steps, bool failed) {
     struct workers a = failed ? (struct workers){0} : divide(d->strategy, workers);
 

@@ -4,7 +4,8 @@
  * weights. Workers are processes if a launcher has started several, or the job contains their
  * addresses; each computes the rows of its replicas, and their sums are added
  * (pass/workers_split.h). In a single process the workers are virtual: this process computes for
- * all of them. So the results equal those of a mirrored strategy with as many replicas.
+ * all of them. For the same batches, the results equal those of a mirrored strategy with as many
+ * replicas.
  */
 #include "strategy/cluster.h"
 #include "strategy/place.h"

@@ -3,7 +3,7 @@
  * ParameterServerStrategy: a coordinator, or tasks of type ps, have the weights. Each worker
  * computes the gradients of one batch at a time without waiting for the others. A worker is one
  * replica, so the global batch is the batch of one closure. Evaluation and everything else happen
- * in the coordinator's process, which is therefore a strategy of one replica.
+ * in the coordinator's process, so the strategy has one replica.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -18,7 +18,7 @@
 
 #include "strategy/worker_pool.h"
 
-/* A program of the server of variables that applies a push. */
+/* A program that applies a push, in the process that has the variables. */
 typedef struct dt_parameter_program {
     dt_halves halves;
     dt_compiled *run;              /* the compiled program; NULL: pushes only add to state */
@@ -65,8 +65,8 @@ typedef struct dt_ps_task {
 typedef struct dt_ps_tasks {
     dt_ps_task *task; /* [n] the tasks of the cluster */
     int n;            /* number of tasks; 0: the coordinator has all variables */
-    /* Number of workers. Tasks know workers by numbers from 0; the coordinator has the number
-     * `workers`. */
+    /* The largest possible number of workers. Tasks know workers by numbers from 0; the coordinator
+     * has the number `workers`. */
     int workers;
     const dt_worker_pool_spec *spec; /* how to connect to the tasks; lent */
 } dt_ps_tasks;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reduce: combines the replicas' values of one entry into one tensor. Adds in replica order, in
- * double for floats and in 64 bits for integers. A mean of integers is a float, as in TensorFlow:
- * float64 for 32- and 64-bit integers, float32 for smaller ones.
+ * double for floats and in 64 bits for integers. A mean of integers over several values is a float,
+ * as in TensorFlow: float64 for 32- and 64-bit integers, float32 for smaller ones.
  *
- * If axes are given, the values along them are added as well, those of one replica after those of
- * the other. A mean divides by the number of all values that were summed, so replicas may have
- * different sizes.
+ * If axes are given, the values along them are added as well, one replica after the other. A mean
+ * divides by the number of all values that were summed, so replicas may have different sizes.
  */
 #include <stdlib.h>
 #include <string.h>

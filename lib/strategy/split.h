@@ -27,8 +27,8 @@ dt_status *dt_split_check(const dt_split *s) DT_MUST_USE;
 dt_status *dt_split_check_parts(const dt_split *s) DT_MUST_USE;
 /*
  * Appends "4 ways to split (32, 64, 64, 3) into 8: [1,2,4,1], [1,4,2,1], ...", the most even ones
- * first. A batch dimension is only split if nothing else can be, because the last batch may be
- * smaller. rows: as in dt_split.
+ * first. The batch dimension is split only if splitting other dimensions alone is not possible,
+ * because the last batch may be smaller. rows: as in dt_split.
  */
 void dt_split_ways(const dt_type *type, int64_t rows, int logical, dt_str *out);
 

@@ -55,9 +55,10 @@ typedef struct dt_step_call {
     const dt_deferral *deferral;
 } dt_step_call;
 
-/* Checks the arguments against the strategy and each other, and fills offsets and even. */
+/* Checks the arguments against the strategy and each other, and fills offsets and even; or sets
+ * sizing to EACH, if shapes differ between replicas in a dimension other than the first. */
 dt_status *dt_step_check(dt_step_call *c) DT_MUST_USE;
-/* Whether any argument has rows. */
+/* Whether any argument has rows: a value per replica with at least one dimension. */
 bool dt_step_has_rows(const dt_step_call *c);
 /* Appends the signature of the call: names, types and sizes of arguments, and which of them have a
  * value per replica. Sizes are included as far as c->sizing fixes them. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Strategies: the number of replicas, their devices, and the back end that computes. Each strategy
- * is a row in strategies.h. Everything else (scope, run, reduce, distribute_dataset) is shared,
- * because replicas are folded into one program and variables are stored once per memory space.
+ * is a row in strategies.h. All strategies share everything else (scope, run, reduce,
+ * distribute_dataset).
  *
  *     row                    replicas                     devices             back end
  *     default                1                            CPU:0               cpu
@@ -35,7 +35,8 @@ typedef struct dt_partitioner {
     /* FIXED: the number of shards. MIN_SIZE and MAX_SIZE: the largest number of shards; 0: no
      * limit. */
     int64_t shards;
-    int64_t bytes; /* MIN_SIZE: the fewest bytes of a shard; MAX_SIZE: the most bytes of a shard */
+    /* MIN_SIZE: the fewest bytes of a shard; MAX_SIZE: the most, unless one row has more */
+    int64_t bytes;
 } dt_partitioner;
 
 /* Returns the number of shards of a variable with `rows` rows of row_bytes bytes: at least 1, and
@@ -84,8 +85,7 @@ void dt_servers_release(dt_servers_spec *q);
  * cores of this machine divided by the number of workers that are known to be on it, at least 1. */
 int dt_servers_threads(const dt_servers_spec *q, int asked);
 
-/* A job's `strategy`, or the arguments of a constructor of the C API, checked as far as that is
- * possible without devices. */
+/* A job's `strategy`, or the arguments of a constructor of the C API. */
 typedef struct dt_strategy_spec {
     const dt_strategy_row *row;
     dt_location at;
@@ -140,7 +140,8 @@ struct dt_strategy_row {
     /* Whether a spec without devices and replicas means one replica on each device of the plug-in
      * or, without a plug-in, one for each core of this machine. */
     bool every_device;
-    /* whether functions that make data sets are always called per host, never per replica */
+    /* whether DT_PER_REPLICA is refused: functions that make data sets are not called for each
+     * replica */
     bool feeds_by_host;
     /* whether several processes that a launcher has started share the strategy's work */
     bool is_launched;
@@ -244,15 +245,16 @@ dt_context dt_context_now(void);
 dt_context dt_context_enter(dt_context c);
 /* Sets the trace of the step function that runs (NULL: none runs), and returns the previous one. */
 dt_trace *dt_context_trace(dt_trace *t);
-/* If a scope of another strategy than `s` is open, or dt_set_strategy has set another one, returns
- * an error, since nothing of `s` may be used then; else NULL. */
+/* If the scope of a strategy other than `s` is open, or dt_set_strategy has set one, returns an
+ * error, since nothing of `s` may be used then; else NULL. The default strategy's scope does not
+ * count. */
 dt_status *dt_scope_fits(const dt_strategy *s) DT_MUST_USE;
 
 /* ---- compiled steps ---- */
 
 /*
- * A recorded step, compiled for a strategy. It is folded once, and then compiled for each batch
- * size that occurs (full, last, evaluation).
+ * A recorded step, compiled for a strategy. It is folded once (made one graph for all replicas),
+ * and then compiled for each batch size that occurs (full, last, evaluation).
  */
 typedef struct dt_compiled dt_compiled;
 typedef struct dt_compile_options {
@@ -272,8 +274,8 @@ typedef struct dt_compile_options {
     bool by_replica;
 } dt_compile_options;
 /* Compiles a step. Takes ownership of the graph. A step that cannot be folded runs replica by
- * replica, which is slow but correct. If it is divided into shards or among workers, this fails for
- * such a step, with CANNOT_FOLD or NOT_YET. */
+ * replica, which is slow but correct. If its batch must be divided into shards or among workers,
+ * this fails with CANNOT_FOLD or NOT_YET instead. */
 dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *s, dt_graph *step,
                               const dt_compile_options *o) DT_MUST_USE;
 void dt_compiled_destroy(dt_compiled *c); /* destroys a compiled step; c may be NULL */
@@ -309,7 +311,7 @@ dt_status *dt_compiled_start(dt_compiled *c, const int32_t *offsets, const dt_vi
 const dt_replication *dt_compiled_results(const dt_compiled *c);
 /* Returns the simplified step of one replica. */
 const dt_graph *dt_compiled_step(const dt_compiled *c);
-/* Returns the folded step; NULL: the step runs replica by replica. */
+/* Returns the folded step, one graph for all replicas; NULL: the step runs replica by replica. */
 const dt_graph *dt_compiled_folded(const dt_compiled *c);
 /* Returns the program of each device of each replica for a batch of `rows`, for estimates. Replicas
  * are an axis of its mesh. Lent until this is called for another number of rows. Needs no back end,
@@ -319,7 +321,7 @@ dt_status *dt_compiled_priced(dt_compiled *c, int64_t rows, const dt_spmd **out)
  * false if the device cannot be opened. */
 bool dt_compiled_fits(const dt_compiled *c, int64_t rows);
 /* Fails with DOES_NOT_FIT if a batch of `rows` rows does not fit into the memory of the slice's
- * devices. The error suggests what would fit. */
+ * devices. The error suggests what would fit, if anything does. */
 dt_status *dt_compiled_check_fits(const dt_compiled *c, int64_t rows) DT_MUST_USE;
 /* Estimates how many bytes of this machine's memory a run over `rows` takes, besides variables
  * (dt_executable_host_bytes). Allocates none of it and opens no device. Sets *bytes to 0 if the
@@ -332,10 +334,10 @@ dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows,
 
 /* ---- rows and replicas ---- */
 
-/* Divides `rows` rows, part of a batch of at most `batch`, among n replicas; fills offsets[n +
- * 1]. Each replica gets batch / n rows, and the first (batch mod n) replicas one more, until the
- * rows are used up. This is the rule of TensorFlow: 6 rows of a batch of 8 become 4 and 2 for 2
- * replicas. */
+/* Divides a batch of `rows` rows among n replicas, where a full batch has `batch` rows; fills
+ * offsets[n + 1]. Each replica gets batch / n rows, and the first (batch mod n) replicas one more,
+ * until the rows are used up. This is the rule of TensorFlow: 6 rows of a batch of 8 become 4 and 2
+ * for 2 replicas. */
 void dt_cut_rows(int64_t rows, int64_t batch, int n, int32_t *offsets);
 
 #endif

@@ -91,8 +91,8 @@ static void print_number(const look *l, int64_t i, dt_str *out) {
     else print_float(l, i, out);
 }
 
-/* Returns the characters of the integer part with its sign. For nan and inf: how many of the
- * word's characters stand to the left of the column of decimal points. */
+/* Returns the number of characters of the integer part with its sign. For nan and inf: how many of
+ * the word's characters stand to the left of the column of decimal points. */
 static int characters_left(const look *l, int64_t i) {
     double x = dt_cell_double(l->v, i);
 

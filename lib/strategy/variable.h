@@ -9,7 +9,7 @@ static inline bool dt_variable_is_on_read(const dt_variable *v) {
     return v->strategy && v->synchronization == DT_SYNC_ON_READ;
 }
 
-/* Returns a view of replica r's copy of a variable. */
+/* Returns a view of a replica's copy of a variable. */
 dt_view dt_variable_copy(const dt_variable *v, int replica);
 /* Returns "NONE", "SUM", "MEAN" or "ONLY_FIRST_REPLICA". */
 const char *dt_aggregation_name(int aggregation);

@@ -354,7 +354,8 @@ dt_status *dt_variable_scatter(dt_variable *v, dt_scatter how, const dt_tensor *
  * Restores a variable from a checkpoint. If it was saved with a copy per replica, there are as many
  * replicas now, and its copies may differ, each copy is restored. Otherwise the copies are combined
  * by the aggregation that the variable was saved with (if that is NONE, by the present one), so
- * that it reads the same in cross-replica context. Copies that are all equal need no aggregation.
+ * that it reads the same in cross-replica context. Except for SUM, copies that are all equal need
+ * no aggregation.
  */
 
 static dt_view copy_of(const dt_variable *v, const void *data, int64_t copy) {

@@ -137,8 +137,8 @@ static dt_status *worker_pool_lose(dt_worker_pool *c, int w, const char *how) {
                    c->spec.how->workers);
 }
 
-/* Reports a worker that has not answered for silent_s seconds, if that is at least TELL_S and TIMES
- * times the slowest answer so far; at most once per closure. */
+/* Reports a worker that has not answered for silent_s seconds, if that is at least 5 s and 3 times
+ * the slowest answer so far; at most once per closure. */
 static void report_silent(dt_worker_pool *c, int w, double silent_s) {
     enum { TELL_S = 5, TIMES = 3 };
     dt_pool_peer *x = &c->worker[w];

@@ -100,7 +100,8 @@ int64_t dt_worker_pool_lost(const dt_worker_pool *c);
 dt_status *dt_worker_pool_failure(const dt_arrival *a, const char *closure) DT_MUST_USE;
 
 /* Runs this process as a worker: connects to the coordinator, and computes until the coordinator
- * has no more work. say reports long waits. Fails with WORKER_GONE if the coordinator is lost. */
+ * has no more work. spec->say reports long waits. Fails with WORKER_GONE if the coordinator is
+ * lost. */
 dt_status *dt_worker_pool_serve(const dt_worker_pool_spec *spec) DT_MUST_USE;
 
 /* Fills *out with the coordinator's address, NULL if only tasks of type ps have addresses, and with

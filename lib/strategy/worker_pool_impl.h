@@ -42,8 +42,8 @@ struct dt_worker_pool {
     dt_packed_versions copies;
     /* Revision of the values that updates never change. It increases when the owner sets them. */
     int64_t still;
-    /* The last message with the values which updates never change that any worker got; NULL: none
-     * has got one. */
+    /* The last message sent to a worker that had the values which updates never change; NULL: none
+     * was sent. */
     dt_shared *with_still;
     /* whether the owner may have set some of these values since they were last compared */
     bool set;
