@@ -39,8 +39,9 @@ DT_API dt_status *dt_checkpoint_create(dt_checkpoint **out) DT_CHECKED;
 DT_API void dt_checkpoint_unref(dt_checkpoint *c);
 
 /*
- * Adds an object; the checkpoint keeps a reference to it. ValueError: the name is taken, is empty,
- * has over 200 bytes, is not UTF-8, or has a '/' or invisible characters (dt_is_unseen).
+ * These functions add an object, of which the checkpoint keeps a reference (of a counter, its
+ * address). ValueError: the name is taken, is empty, has over 200 bytes, is not UTF-8, or has a '/'
+ * or invisible characters (dt_is_unseen).
  */
 /* Adds the model's weights and, if the model is compiled, the state of its optimizer. The weights
  * of a checkpoint with a single model can be used wherever those of a run can: dt_model_load,

@@ -227,8 +227,9 @@ DT_API dt_status *dt_dataset_enumerate(dt_dataset **out, const dt_dataset *in,
 DT_API dt_status *dt_dataset_prefetch(dt_dataset **out, const dt_dataset *in,
                                       int64_t buffer_size) DT_CHECKED;
 
-/* Keeps the elements for which fn sets *keep. Here and below, fn is your C function; `user` must
- * outlive the data set and its iterators, and the first error from fn ends the iteration. */
+/* Keeps the elements for which fn sets *keep. Here, in dt_dataset_map and in dt_dataset_interleave,
+ * fn is your C function: `user` must outlive the data set and its iterators, and the first error
+ * from fn ends the iteration. */
 typedef dt_status *(*dt_filter_fn)(const dt_values *element, void *user, bool *keep);
 DT_API dt_status *dt_dataset_filter(dt_dataset **out, const dt_dataset *in, dt_filter_fn fn,
                                     void *user) DT_CHECKED;

@@ -183,8 +183,9 @@ typedef struct dt_output_explained {
      * labels right. */
     double accuracy;
     int64_t n_classes;
-    /* [n_classes], in order. macro_average: the mean over classes that have examples or
-     * predictions, or over all labels; weighted_average: weighted by support. NULL for values */
+    /* [n_classes], in order of their indices; NULL for values. macro_average: the mean over
+     * classes that have examples or predictions, or over all labels; weighted_average: weighted
+     * by support */
     const dt_class_score *class_score;
     dt_class_score macro_average, weighted_average;
     /* for classes and binary: [n_classes][n_classes] counts[actual][predicted]; NULL: there are
@@ -318,12 +319,13 @@ typedef struct dt_event {
     int n_staleness;
     /* start: whether the run resumes from `step` of `checkpoint`. */
     bool resumed;
-    /* eval of evaluate: details; NULL: no output can be explained. */
+    /* eval of evaluate: details of the outputs; NULL: no output can be explained, or the loss is
+     * not finite */
     const dt_evaluation *evaluation;
 } dt_event;
 
 typedef struct dt_run_options {
-    int threads; /* number of threads; 0: one per core */
+    int threads; /* number of threads; 0: one per core, or fewer with a parameter server */
     dt_kernels kernels;
     dt_resume resume;
     const char *resume_path; /* the checkpoint to resume from, with DT_RESUME_PATH */
@@ -331,7 +333,8 @@ typedef struct dt_run_options {
      * batches of the split, 0: all */
     int64_t max_steps;
     int64_t max_epochs; /* fit: stop after this many epochs, 0: the number of the job */
-    /* --time: after this many seconds fit finishes the step, saves and stops (75); 0: no limit */
+    /* --time: after this many seconds fit finishes the step, saves and returns STOPPED (exit code
+     * 75); 0: no limit */
     double max_seconds;
     bool dry_run;    /* compile and report the start event, but write nothing */
     bool every_step; /* report every step; otherwise step events are rate-limited */
@@ -348,7 +351,7 @@ typedef struct dt_run_options {
     int n_inject;
     /* evaluate: a file of rows with targets, in any format, to be used in place of the split. Rows
      * are examples as the data set stores them. For a job on text it is a text; for a job on
-     * folders of images it is such a folder. NULL: the split is used */
+     * folders of images or texts it is such a folder. NULL: the split is used */
     const char *input;
     /* fit: argv of this program, if it does nothing else than train this job; ends with NULL; lent.
      * A parameter server then starts its workers as this program with these arguments; dt_job_fit
@@ -364,7 +367,7 @@ typedef struct dt_run_options {
  * has made a step; with STOPPED_AT_ONCE (*stop is 2) it has not saved. */
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) DT_CHECKED;
 /* Computes a checkpoint's exact metrics over a split ("validation", "test", "train"), reported as
- * an event. checkpoint NULL: the newest in output.dir. */
+ * an EVAL event. checkpoint NULL: the newest in output.dir. */
 DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split,
                                   const dt_run_options *options) DT_CHECKED;
 /* The meaning of an output's values: plain numbers; probabilities of classes, exactly one of which
@@ -414,8 +417,8 @@ typedef struct dt_predict_request {
     const char *checkpoint;
     /* Input to use instead of the job's data; the `map` of the model's inputs is applied to it. A
      * file whose format is recognized by its content (NPY, NPZ, IDX, CSV, JSON lines, TFRecord,
-     * pictures; gzip), a folder of images, or "-" for standard input, whose rows are processed as
-     * they arrive. NULL: none. */
+     * pictures; gzip), a folder of images, a text for a job on text, or "-" for standard input,
+     * whose rows are processed as they arrive. NULL: none. */
     const char *input;
     const char *split; /* part of the job's data: "validation", "test", "train" */
     /* columns of `input`, CSV or JSON lines, to copy to the predicted rows; 0: none */

@@ -59,13 +59,13 @@ typedef struct dt_plan_run {
 } dt_plan_run;
 
 typedef struct dt_plan_request {
-    /* [n_jobs] the job, then its alternatives; all opened for training and with slices */
+    /* [n_jobs] the job, then its alternatives; all opened with DT_FOR_PLAN */
     dt_job *const *jobs;
     const char *const *labels; /* [n_jobs] names of the jobs */
     int n_jobs;
     dt_plan_form form;
     int64_t budget; /* bytes of a device's memory that may be used; 0: all of it */
-    bool verbose;   /* list every layer */
+    bool verbose;   /* list every layer and every collective */
     /* number of threads that fit would use on this machine, as in dt_run_options; the memory that a
      * job needs on this machine depends on it */
     int threads;
@@ -89,15 +89,15 @@ typedef struct dt_plan_request {
 } dt_plan_request;
 /* Predicts what jobs need on their slices: device memory by kind, the time of a step and its parts,
  * and traffic; and the memory of this machine if they ran here (null if that is too large to
- * compile for a plan, or cannot be run yet). Nothing is allocated and nothing runs. If all jobs run
- * on this machine itself, text and JSON report its memory and the time of steps, a few of which are
- * run to measure it; JSON is then a list. With a target the first job's step is compiled for that
- * GPU, and its memory and number of kernels are reported, as text or JSON. *fits is whether every
- * program of the first job fits the devices' memory and the budget; fits may be NULL. The caller
- * frees *text. If a job other than the first cannot be planned, it is left out: *text is set, and
- * the job's error is returned. Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price that is not
- * GENERATION=DOLLARS; USAGE for a run without a slice, and for tokens if no input of the job holds
- * integers; with a compiler also PLUGIN, COMPILER and NO_STABLEHLO. */
+ * compile for a plan, or cannot be run yet). Jobs on slices are only compiled, not run. If all jobs
+ * run on this machine itself, text and JSON report its memory and the time of steps, a few of which
+ * are run to measure it; JSON is then a list. With a compiler and a target, the first job's step is
+ * compiled for that GPU, and its memory and number of kernels are reported, as text or JSON. *fits
+ * is whether every program of the first job fits the devices' memory and the budget; fits may be
+ * NULL. The caller frees *text. If a job other than the first cannot be planned, it is left out:
+ * *text is set, and the job's error is returned. Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price
+ * that is not GENERATION=DOLLARS; USAGE for a run without a slice, and for tokens if no input of
+ * the job holds integers; with a compiler also PLUGIN, COMPILER and NO_STABLEHLO. */
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;
 
 typedef struct dt_search_request {
@@ -107,15 +107,16 @@ typedef struct dt_search_request {
     const char *const *prices; /* [n_prices] prices of chips, as in dt_plan_request */
     int n_prices;
     dt_plan_run run; /* a run to be planned; all zeros: none */
-    bool fixed;      /* with a run: try only the job's own slice */
+    /* with a run: try only the job's own kind of slice, up to 16 of them at once */
+    bool fixed;
 } dt_search_request;
-/* Plans the job for all combinations of replicas, logical devices, batch size, rematerialization
- * and over_replicas, and lists first those that fit the devices' memory, then the others, each by
+/* Plans the job for combinations of replicas, logical devices, batch size, rematerialization and
+ * over_replicas, and lists first those that fit the devices' memory, then the others, each by
  * examples per second, fastest first. The text shows at most 12, JSON all. With a run: plans that
  * run with the job's global batch on slices of all generations, and lists those that no other beats
- * in both time and US dollars. *fits is whether any of them, or the unchanged job, fits the
- * devices' memory; fits may be NULL. The caller frees *text. Errors: NO_SLICE; as dt_plan_text for
- * prices and runs. */
+ * in both time and US dollars. *fits is whether any plan, or the unchanged job, fits the devices'
+ * memory, even if it misses the deadline; fits may be NULL. The caller frees *text. Errors:
+ * NO_SLICE; as dt_plan_text for prices and runs. */
 DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text,
                                  bool *fits) DT_CHECKED;
 
@@ -153,8 +154,8 @@ typedef struct dt_job_key {
     bool refused;
     /* above_min, below_max: the limits themselves are excluded */
     bool required, has_min, has_max, above_min, below_max;
-    /* limits of numbers; for text, of its length in characters; for lists of texts, of their
-     * number */
+    /* limits of numbers; for a text, and for each text of a list, limits of its length in
+     * characters */
     double min, max;
 } dt_job_key;
 /* Calls `key` for every key, in the order of sections and then of kinds. Completions, manual pages
@@ -198,7 +199,9 @@ DT_API dt_status *dt_checkpoint_diff(const char *a, const char *b, double within
 DT_API dt_status *dt_checkpoint_convert(const char *from, const char *to) DT_CHECKED;
 
 /* A Trace Event file of what each thread did in the steps that the run's output.trace selects. The
- * caller frees *text. NotFoundError: the run has no trace. DataLossError: the trace is damaged. */
+ * caller frees *text. NotFoundError: the run has no trace. DataLossError: its compressed data is
+ * damaged. InvalidArgumentError: its text does not begin with '{'. ResourceExhaustedError: its text
+ * has more than 256 MiB. */
 DT_API dt_status *dt_run_trace_text(const char *run, char **text) DT_CHECKED;
 
 typedef struct dt_run_report_request {
@@ -273,8 +276,10 @@ typedef struct dt_draft_request {
 } dt_draft_request;
 /* Writes a job that trains on the data: types, columns left out, categories, normalization, missing
  * values, a seeded split, a model of fitting size, early stopping. Comments in the job give the
- * reasons. The caller frees *text. Error USAGE: no such column; DATA_FILE: the target cannot be
- * predicted, or has missing values. Other errors are those of dt_data_inspect. */
+ * reasons. The caller frees *text. Errors: USAGE: no such column or array; DATA_FILE and
+ * DATA_SHAPE: the target cannot be predicted, or nothing else can be used to predict it;
+ * DATA_EMPTY: a folder with one class, or too little text. Other errors are those of
+ * dt_data_inspect. */
 DT_API dt_status *dt_job_draft(const dt_draft_request *request, char **text) DT_CHECKED;
 
 DT_END_C

@@ -28,7 +28,8 @@ typedef struct dt_sweep_options {
     /* number of trials, at most all combinations of the lists; 0: all of these. With a range, at
      * least 1 */
     int64_t trials;
-    /* Seed of random trials; a trial depends only on the seed, its number and the ranges. */
+    /* Seed of random trials; a trial depends only on the seed, its number, and the ranges and
+     * lists. */
     uint64_t seed;
     /* successive halving: of this number of trials in a rung, at least 2, one is kept for the next;
      * 0: no halving */
@@ -92,8 +93,9 @@ DT_API dt_sweep_counts dt_sweep_count(const dt_sweep *s);
 /* The leaderboard, the best trial first: a table, or one JSON object. The caller frees *text. */
 DT_API dt_status *dt_sweep_text(const dt_sweep *s, bool json, char **text) DT_CHECKED;
 /* Writes best.yaml, the job of the best trial, and sweep.html, a report about the best trials, into
- * the folder. *job and *report are their paths, which the caller frees; NULL: no trial has been
- * completed. */
+ * the folder. *job and *report are their paths, which the caller frees. Both are NULL if no trial
+ * has a score yet, or with dry_run; *report is also NULL if the directories of the trials are
+ * missing. */
 DT_API dt_status *dt_sweep_write(const dt_sweep *s, char **job, char **report) DT_CHECKED;
 
 DT_END_C

@@ -46,7 +46,8 @@ typedef struct dt_draft {
     int64_t classes;        /* number of classes of the target; 0: the target is a number */
     int64_t rarest;         /* number of examples of the rarest class */
     double mean, deviation; /* mean and deviation of the target, if it is a number */
-    bool mixed;             /* the data is a table whose columns have several types */
+    /* the data is a table without texts and lists, whose numbers do not look like pixels */
+    bool mixed;
     /* a summary of the target: "3 classes of 'species' from penguins.csv" */
     const char *about;
 } dt_draft;

@@ -2,7 +2,7 @@
 /*
  * Finds keys of a job that have no effect on its model: rematerialization of values that no layer
  * has, sequence_parallel and collective_products where they divide nothing, and documents that no
- * layer separates. Such a job runs, so these are warnings, each with the place in the file.
+ * layer separates. Such a job runs, so these are warnings, each with its location in the file.
  */
 #include <string.h>
 

@@ -16,9 +16,8 @@
  *                   others
  *     devices.c     what this machine has; a slice with the job's replicas
  *
- * Opening a job reports all faults of its file at once and opens no data. The files that it names
- * are checked only if the job file has no faults. This header is for the files of this room; the
- * public functions are in dtrain.h.
+ * Opening a job reports all faults of its file at once and opens no data. This header is for the
+ * files of this room; the public functions are in dtrain.h.
  */
 #ifndef DT_JOB_JOB_H
 #define DT_JOB_JOB_H
@@ -48,12 +47,12 @@ struct dt_job { /* The type behind the handle of the public header. */
      * from are relative to it */
     const char *work_directory;
     const char *name;
-    const char *run_dir; /* the value of output.dir as written in the job */
+    const char *run_dir; /* the value of output.dir after substitution; by default runs/NAME */
     int n_variables;
     /* [n_variables] environment variables that occur in paths: the text as written, and the
      * variable's value, which must not appear in records */
     dt_pair *variable;
-    const char *json; /* the job with all of its defaults, as canonical JSON */
+    const char *json; /* the job as canonical JSON, after base, overrides and substitutions */
     dt_digest sha256; /* SHA-256 of `json` */
 
     uint64_t seed;
@@ -67,7 +66,8 @@ struct dt_job { /* The type behind the handle of the public header. */
     dt_strategy *annotates;
     /* name of the back end as the user gave it, such as "cpu"; NULL: the strategy's default */
     const char *backend;
-    /* path of the plug-in of back end pjrt; NULL: the environment has it */
+    /* path of the plug-in of back end pjrt; NULL: the job and its caller name none, but the
+     * environment may */
     const char *plugin;
     const dt_pjrt_settings *settings; /* settings of the plug-in; NULL: the job has none */
     dt_location backend_at;
@@ -116,7 +116,7 @@ void dt_job_prefix_paths(dt_job *j, const char *prefix);
  * since the run's checkpoint may have the model. */
 dt_status *dt_job_import_model(dt_job *j) DT_MUST_USE;
 /* Takes the model from the run's newest checkpoint if j->no_model says that its file is missing;
- * fails with that error if there is none. Called once output.dir is known. */
+ * fails with that error if the run has no checkpoint. Called once output.dir is known. */
 dt_status *dt_job_recall_model(dt_job *j) DT_MUST_USE;
 
 /* ---- substitute.c ---- */
@@ -159,11 +159,11 @@ void dt_job_take_backend(dt_job *j, const dt_job_source *source);
 
 /* ---- rows.c ---- */
 
-/* Opens j->data, if that is not open yet, and sets the documents of the model. Fails if `partition`
- * does not fit the targets. */
+/* Opens j->data, if that is not open yet, and tells j->model how the text is divided into
+ * documents. Fails if `partition` does not fit the targets. */
 dt_status *dt_job_open_data(dt_job *j) DT_MUST_USE;
-/* Sets the model's documents from the training data, if the job separates documents and its data is
- * not open yet. */
+/* Like dt_job_open_data, tells j->model how the text is divided into documents, but opens the data
+ * set only if attention or positions of the model depend on it, and does not keep it open. */
 dt_status *dt_job_find_documents(dt_job *j) DT_MUST_USE;
 /* Makes steps of `map` use the values that they learned in the checkpoint's run, even if the files
  * of the training part have changed. */

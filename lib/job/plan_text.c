@@ -49,8 +49,8 @@ static void put_dollars(const dt_job_plan *p, dt_str *s) {
     if (dollars >= 0.005) dt_str_printf(s, "$ %.2f", dollars);
 }
 
-/* Prints the layer that has the largest memory at the peak. -v and --json also name the value in
- * it. */
+/* Prints the layer that has the largest memory at the peak, without the value in it, which only
+ * --json names. */
 static void put_peak(const dt_job_plan *p, dt_str *s) {
     const char *peak = train_of(p)->bytes.peak ? train_of(p)->bytes.peak : "-";
     dt_str_add(s, peak, strcspn(peak, "/"));

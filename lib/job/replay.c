@@ -178,7 +178,7 @@ static dt_status *measure(replay *r) {
 static dt_status *do_again(replay *r) {
     dt_run_options o = *r->options;
     /* writes into the scratch directory, and no other checkpoint, recording or report than the last
-     * checkpoint, since only the weights are compared */
+     * checkpoint, since only that checkpoint is compared */
     dt_job *j = r->job;
     j->run_dir = r->scratch;
     j->checkpoint.every_epoch = false;

@@ -63,8 +63,8 @@ static dt_status *check_plugin(const dt_job *j, const struct backend *x) {
     return NULL;
 }
 
-/* Finds the directory of the compilation cache. It holds code that will run, so the base of a job
- * must not choose it either. */
+/* Finds the directory of the compilation cache. It holds code that will run, so the file that a job
+ * extends must not choose it either. */
 static dt_status *find_cache(const dt_job *j, const struct backend *x, const char **out) {
     const char *path = x->compilation_cache;
     char *local = NULL;
