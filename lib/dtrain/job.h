@@ -349,9 +349,10 @@ typedef struct dt_run_options {
      * "nan@step=7", "hbm=8GiB" */
     const char *const *inject;
     int n_inject;
-    /* evaluate: a file of rows with targets, in any format, to be used in place of the split. Rows
-     * are examples as the data set stores them. For a job on text it is a text; for a job on
-     * folders of images or texts it is such a folder. NULL: the split is used */
+    /* evaluate: a file of rows with targets (CSV, JSON lines, NPZ or TFRecord), to be used in place
+     * of the split. Rows are examples as the data set stores them. A job on a text, on LIBSVM files
+     * or on folders of images or texts takes such a text, file or folder instead. NULL: the split
+     * is used */
     const char *input;
     /* fit: argv of this program, if it does nothing else than train this job; ends with NULL; lent.
      * A parameter server then starts its workers as this program with these arguments; dt_job_fit

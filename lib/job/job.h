@@ -5,19 +5,19 @@
  *     source.c      file or standard input, with its base and overrides, -> tree
  *     model.c       replaces the name of a Keras model file by the model
  *     substitute.c  {name}, {run_dir}, ${VARIABLE:-default}, words of `let`
- *     sections.c    the tree's sections, each read by the room that knows it; keys.c: a list
+ *     sections.c    the tree's sections, each read by the code that it configures; keys.c: a list
  *                   of all their keys
  *     partition.c   `partition`: names, shapes, and notes in the graph of a step
  *     idle_keys.c   warnings about keys without effect
- *     rows.c        the data set, opened and held against the model, and rows of files
+ *     rows.c        the data set, opened and compared with the model, and rows of files
  *     session.c     the model, optimizer and trainer; the weights that training begins with;
  *                   the connections of several workers
  *     fit.c         training; run.c: evaluate, predict, lower; export.c: the model as a file for
  *                   others
  *     devices.c     what this machine has; a slice with the job's replicas
  *
- * Opening a job reports all faults of its file at once and opens no data. This header is for the
- * files of this room; the public functions are in dtrain.h.
+ * Opening a job reports all faults of its file at once and opens no data. This header is for
+ * lib/job itself; the public functions are in dtrain.h.
  */
 #ifndef DT_JOB_JOB_H
 #define DT_JOB_JOB_H
@@ -138,7 +138,8 @@ void dt_job_read_trained(dt_job *j);
 dt_status *dt_job_check_fold(const dt_job *j) DT_MUST_USE;
 /* Whether a job that is opened for this purpose must have the key. */
 bool dt_job_needs(const char *key, dt_purpose purpose);
-/* Return the tables of keys of the job's top level, and of the sections that this room reads. */
+/* Return the tables of keys of the job's top level, and of the sections that lib/job itself
+ * reads. */
 const dt_field *dt_job_fields(void);
 const dt_field *dt_reproducible_fields(void);
 const dt_field *dt_output_fields(void);

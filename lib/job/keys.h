@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables that job files are read by, as lists: the source of completions, manual pages, the
- * reference and the schema. For this room only. */
+ * reference and the schema. Only for files in lib/job. */
 #ifndef DT_JOB_KEYS_H
 #define DT_JOB_KEYS_H
 

@@ -108,7 +108,7 @@ static dt_status *read_rules(dt_arena *arena, const dt_items *rules, dt_job_part
 /* ---- keys beside the values: weights, over_replicas, micro_batches ---- */
 
 struct reserved {
-    dt_items weights; /* of struct lying */
+    dt_items weights; /* a list of struct lying: the rules for weights */
     int over_replicas;
     int64_t micro_batches;
     bool sequence_parallel, collective_products;

@@ -183,7 +183,8 @@ static const struct {
 enum { N_BEYOND = sizeof beyond / sizeof *beyond };
 
 /* Asks the compiler. s has the job's training step in the types of its policy. The plan instead
- * estimates the float32 step, and counts its values as narrow (cost/plan.c). */
+ * estimates the float32 step, and counts values of a mixed policy in its 16-bit type
+ * (cost/plan.c). */
 static dt_status *ask_of(struct dt_plan_check *c, const dt_job_plan *p, const dt_pjrt *plugin,
                          dt_session *s) {
     const dt_topology *t = p->job->strategy.resolver->topology;

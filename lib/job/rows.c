@@ -201,8 +201,8 @@ static dt_status *open_evaluated_rows(dt_job *j, const char *path, dt_dataset **
     return dt_rows_open(out, &q);
 }
 
-/* Opens a text, or a folder with a subfolder for each class, as the part for tests. Tokens or
- * classes are numbered as in the training part, so that part is opened as well. */
+/* Opens a text, a LIBSVM file, or a folder with a subfolder for each class, as the part for tests.
+ * Tokens or classes are numbered as in the training part, so that part is opened as well. */
 static dt_status *open_test_part(const dt_job *j, const char *path, dt_dataset **out) {
     dt_dataset_spec spec = j->dataset;
     char *here = path[0] == '/' ? NULL : realpath(".", NULL);

@@ -60,7 +60,8 @@ static void put_mapping(dt_json *j, const dt_key_table *s) {
 static void put_sort(dt_json *j, const dt_key_table *s) {
     dt_json_open(j, s->noun, '{');
     dt_json_open(j, "anyOf", '[');
-    /* Lists names that need no mapping: of kinds without required arguments or with `beside`. */
+    /* Lists names that need no mapping: of kinds without required arguments, or whose arguments are
+     * beside the key that names the kind. */
     bool any = false;
     for (int i = 0; s->at(i); i++) {
         const dt_kind *k = s->at(i);

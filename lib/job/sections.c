@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sections of a job. The table below is the top level; each section is read by the room that it
- * configures. Every section is read even if another one is faulty, so that all faults of a file are
- * reported in one run. A key of the top level that is usual elsewhere, such as `epochs`, is refused
- * with what to write instead.
+ * The sections of a job. The table below is the top level; each section is read by the part of lib/
+ * that it configures. Every section is read even if another one is faulty, so that all faults of a
+ * file are reported in one run. A key of the top level that is usual elsewhere, such as `epochs`,
+ * is refused with what to write instead.
  */
 #include <string.h>
 
@@ -176,7 +176,7 @@ static dt_status *read_output(dt_job *j, const dt_tree *t) {
     return faults;
 }
 
-/* ---- sections that other rooms read ---- */
+/* ---- sections that other parts of lib/ read ---- */
 
 static dt_status *read_strategy(dt_job *j, const dt_tree *t) {
     j->strategy = (dt_strategy_spec){.backend = j->backend,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiles the functions that a program schedules on a coordinator: makes the program of the
- * workers and that of the coordinator. */
+/* Compiles each function that is scheduled on a coordinator into two programs: one that workers
+ * run, and one that updates the variables (coordinator.h). */
 #include "strategy/coordinator.h"
 
 #include <stdlib.h>
@@ -155,9 +155,9 @@ static dt_status *compile_again(const dt_step_call *call, dt_graph *g, dt_compil
     return NULL;
 }
 
-/* Finds which rows of tables the worker's step looks up. Moves computations that turn small values
- * into large gradients (dt_divide_step) to the tail, which belongs to the update. What is worth
- * moving is decided for the batch size of this call. */
+/* Finds which rows of tables the worker's step looks up. Also moves computations that turn small
+ * values into large gradients (dt_divide_step) from the worker to the update, so that less is sent.
+ * What is worth moving is decided for the batch size of this call. */
 static dt_status *divide_worker(dt_closure_kind *k, const dt_step_call *call) {
     const dt_graph *step = dt_compiled_step(k->worker.compiled);
     const int64_t rows = call->offsets[call->strategy->replicas];

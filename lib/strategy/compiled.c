@@ -8,10 +8,11 @@
  *                    (-> spmd -> expand, on several logical devices with numerics: chip)
  *                    -> the back end                                                  per size
  *
- * Placement does not change results: a value that a replica splits over its logical devices is
- * computed here as a whole, with the same bits as on one device, and the program of a single device
- * is built only to estimate its cost. The exception is numerics: chip, which sums the parts that
- * the devices compute.
+ * Here `fold` makes one graph that computes all replicas, `steps` joins the operations of a
+ * sequence's time steps, and `shards` divides the batch. Placement does not change results: a value
+ * that a replica splits over its logical devices is computed here as a whole, with the same bits as
+ * on one device, and the program of a single device is built only to estimate its cost. The
+ * exception is numerics: chip, which sums the parts that the devices compute.
  */
 #include "strategy/compiled.h"
 
@@ -73,8 +74,8 @@ static dt_status *cut_shards(dt_compiled *c) {
     return simplify(&c->folded.graph);
 }
 
-/* Copies how arguments and results are spread over replicas. The original is in the folded graph's
- * arena, which the next pass frees. */
+/* Copies how arguments and results are spread over replicas. The original is in the arena of the
+ * graph that dt_fold made, which the next pass frees. */
 static void keep_spreads(dt_compiled *c) {
     c->arg = dt_arena_copy(c->arena, c->folded.arg, (size_t)c->step->n_args * sizeof *c->arg);
     c->result =
@@ -91,8 +92,9 @@ static dt_status *fold(dt_compiled *c, const bool *distributed) {
     return NULL;
 }
 
-/* For a step that cannot be folded: finds only how arguments and results are spread over replicas.
- * Fails with CANNOT_FOLD if a result has no room for a dimension of replicas. */
+/* For a step that cannot be made one graph for all replicas: finds only how arguments and results
+ * are spread over replicas. Fails with CANNOT_FOLD if a result has no room for a dimension of
+ * replicas. */
 static dt_status *spread_only(dt_compiled *c, const bool *distributed) {
     dt_replication *spread = NULL,
                    *arg = dt_arena_array(c->arena, dt_replication, c->step->n_args + 1);

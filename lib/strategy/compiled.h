@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Internals of a compiled step, shared by the folded form (compiled.c) and the one that runs
- * replica by replica (unfolded.c).
+ * Internals of a compiled step. Most steps are folded: made one graph that computes all replicas
+ * (compiled.c). The others run replica by replica (unfolded.c).
  */
 #ifndef DT_STRATEGY_COMPILED_H
 #define DT_STRATEGY_COMPILED_H
@@ -34,8 +34,8 @@ typedef struct dt_sized {
     dt_graph *unrolled; /* one graph with the work of all devices of `spmd` */
     /* the program of each device of each replica, for estimates; NULL: not needed */
     dt_spmd *priced;
-    /* The graph from which `over` was made: the folded graph without annotations of logical
-     * devices. NULL: `over` was made from the folded graph itself. */
+    /* The graph from which `over` was made: that of all replicas, without annotations of logical
+     * devices. NULL: `over` was made from folded.graph itself. */
     dt_graph *bare;
     /* The program for each device of the back end. NULL: each device computes all rows
      * (dt_compiled_cut_over). */
@@ -52,20 +52,22 @@ typedef struct dt_priced {
 struct dt_compiled {
     dt_strategy *strategy;
     dt_arena *arena;
-    dt_graph *step;   /* the step of one replica after simplification */
-    dt_folded folded; /* folded.graph is NULL if the step has no folded form */
-    /* the folded graph before the batch was divided into shards; NULL: it was not divided */
+    dt_graph *step; /* the step of one replica after simplification */
+    /* one graph that computes all replicas; folded.graph NULL: the step runs replica by replica */
+    dt_folded folded;
+    /* the graph of all replicas before the batch was divided into shards; NULL: it was not
+     * divided */
     dt_graph *unsharded;
-    /* The folded graph before dt_join_steps combined the operations of a sequence's time steps.
-     * Estimates need them apart. NULL: nothing was combined. */
+    /* The graph of all replicas before dt_join_steps combined the operations of a sequence's time
+     * steps. Estimates need them apart. NULL: nothing was combined. */
     dt_graph *apart;
-    /* The graph that is run once for each replica if there is no folded form. NULL: `step` is
+    /* The graph that is run once for each replica if no graph computes them all. NULL: `step` is
      * run. */
     dt_graph *alone;
     /* The compiled step whose cost stands for this one's in estimates. NULL: this step's own
      * cost. */
     dt_compiled *stands_for;
-    bool annotated; /* whether the folded graph places values on logical devices */
+    bool annotated;                     /* whether the step places values on logical devices */
     const dt_replication *arg, *result; /* how each argument and result is spread over replicas */
     /* [states of the step] the revision that each variable had when the step was compiled */
     unsigned *revision;
@@ -98,14 +100,15 @@ struct dt_compiled {
     /* [n_priced] the programs that dt_compiled_priced has made, each for another number of rows;
      * when the list is full, its last entry is replaced */
     dt_priced priced[DT_SIZES];
-    /* For a step without a folded form: [results] memory of the last run's results; owned. */
+    /* For a step that runs replica by replica: [results] memory of the last run's results;
+     * owned. */
     void **joined;
 };
 
 /* Whether sums and products round as on the slice's chip (numerics: chip). */
 bool dt_compiled_is_chip(const dt_compiled *c);
-/* Builds the graphs for a batch of `rows`. The step must have a folded form. Fills *z except
- * `even`, `bare`, `over`, `priced` and `executable`. */
+/* Builds the graphs for a batch of `rows`. The step must not be one that runs replica by replica.
+ * Fills *z except `even`, `bare`, `over`, `priced` and `executable`. */
 dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) DT_MUST_USE;
 void dt_sized_release(dt_sized *z); /* releases a size, which may be all zeros */
 /* Returns the request to compile z. It points into c and z. */

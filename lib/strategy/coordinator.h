@@ -44,7 +44,8 @@ typedef struct dt_closure_kind {
     /* The graph that computes pushed values from the parts that workers send. NULL: workers send
      * whole values. */
     dt_graph *tail;
-    bool changes; /* whether the function changes any variable, so that pushes contain slices */
+    /* whether the function changes any variable; a worker then answers PUSH, else ANSWER */
+    bool changes;
 } dt_closure_kind;
 
 /* Records and compiles the function for these arguments. May set call->sizing to EXACT. */

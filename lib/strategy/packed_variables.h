@@ -119,8 +119,8 @@ void dt_packed_versions_drop(dt_packed_versions *k, int64_t below);
 dt_status *dt_packed_write_step(const dt_packed_variables *s, const dt_halves *h,
                                 const dt_view *result, const char *before, char *into) DT_MUST_USE;
 
-/* What a worker sends after a step: slices of gradients, and rows of tables with their numbers, as
- * written by dt_parts_write. */
+/* What a worker sends after a step. slices: what dt_packed_write_step has written; parts: what
+ * dt_parts_write has written. */
 typedef struct dt_pushed {
     char *slices, *parts;
 } dt_pushed;

@@ -160,7 +160,8 @@ static void list_own(const dividing *d, int k, dt_variables *own) {
     h->variable = own->v;
 }
 
-/* Prepares the messages for the variables of h, and matches its programs with them. */
+/* Prepares the messages with the variables that h lists, and finds which arguments of the programs
+ * of h belong to these variables. */
 static dt_status *hold(const dividing *d, dt_parameter_store *h, const dt_servers_spec *how) {
     h->sent = dt_arena_array(d->arena, dt_sent, h->n + 1);
     for (int i = 0; i < h->n; i++)

@@ -38,8 +38,8 @@ dt_status *dt_parameter_store_apply(const dt_parameter_store *h, int program,
     return dt_packed_apply(&h->packed, &p->halves, p->run, p->argument, p->no_result, from);
 }
 
-/* Connects with one task. On the coordinator's link no slices of weights are sent; it gets
- * variables by GET. */
+/* Connects with one task. The coordinator gets no WORK from a task and sends it no PUSH, so its
+ * link has no memory for weights and gradients. */
 static dt_status *connect_task(const dt_ps_tasks *c, dt_ps_task *t, int number,
                                dt_zmq_carrier_spec *at) {
     static const dt_byte_ranges none;

@@ -34,7 +34,7 @@ typedef struct dt_parameter_store {
     dt_parameter_program *program; /* [n_programs] the programs that apply pushes */
 } dt_parameter_store;
 
-/* Allocates the memory of a program's arguments and results. Its halves and `run` must be set. */
+/* Allocates the memory of a program's arguments and results. Its `halves` and `run` must be set. */
 void dt_parameter_store_prepare(dt_parameter_program *p, dt_arena *arena);
 /* Applies a push with program number `program`. */
 dt_status *dt_parameter_store_apply(const dt_parameter_store *h, int program,
@@ -89,7 +89,8 @@ typedef struct dt_ps_division {
     dt_sent (*way_of)(void *user, const dt_variable *v);
     /* Compiles the part of an update that a task runs. Takes ownership of the graph. */
     dt_status *(*compile)(void *user, int program, dt_graph *g, dt_compiled **out);
-    /* Sets the halves of a program, whose `run` is set, for the variables of `packed`. */
+    /* Sets `halves` of a program, whose `run` is set: which of its arguments belong to the
+     * variables of `packed`. */
     dt_status *(*match)(void *user, const dt_packed_variables *packed, int program,
                         dt_parameter_program *p);
     void *user;

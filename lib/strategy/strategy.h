@@ -273,9 +273,9 @@ typedef struct dt_compile_options {
      * workers. */
     bool by_replica;
 } dt_compile_options;
-/* Compiles a step. Takes ownership of the graph. A step that cannot be folded runs replica by
- * replica, which is slow but correct. If its batch must be divided into shards or among workers,
- * this fails with CANNOT_FOLD or NOT_YET instead. */
+/* Compiles a step. Takes ownership of the graph. A step that cannot be made one graph for all
+ * replicas runs replica by replica, which is slow but correct. If its batch must be divided into
+ * shards or among workers, this fails with CANNOT_FOLD or NOT_YET instead. */
 dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *s, dt_graph *step,
                               const dt_compile_options *o) DT_MUST_USE;
 void dt_compiled_destroy(dt_compiled *c); /* destroys a compiled step; c may be NULL */
