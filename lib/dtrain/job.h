@@ -561,8 +561,9 @@ typedef struct dt_export_request {
  * parameters and the weights' SHA-256. */
 DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *request,
                                 const dt_run_options *options) DT_CHECKED;
-/* Prints the job at a stage of compilation: "graph", "gradient", "folded", "program", "executable",
- * "stablehlo" or "stablehlo-gradient". The caller frees *text. */
+/* The training step as text, at a stage of compilation: "graph" (the forward pass alone),
+ * "gradient", "folded" (one graph for all replicas), "program", "executable", "stablehlo" or
+ * "stablehlo-gradient". The caller frees *text. */
 DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options,
                                char **text) DT_CHECKED;
 

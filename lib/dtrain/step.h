@@ -77,7 +77,7 @@ DT_API void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_valu
 DT_API int dt_variables_count(const dt_variables *v);
 /* path of a variable: "dense/kernel"; lent; NULL: no such variable */
 DT_API const char *dt_variables_path(const dt_variables *v, int i);
-/* The value of a weight by its path, trainable or not. NotFoundError (in the trace): no such
+/* The value of a weight by its path, trainable or not. ValueError (in the trace): no such
  * weight. */
 DT_API dt_value dt_model_weight(dt_trace *t, dt_model *m, const char *path);
 /* Sums the gradients over replicas and updates the variables, except those without a gradient.

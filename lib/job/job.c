@@ -73,8 +73,8 @@ static dt_status *count_replicas(dt_job *j) {
     return NULL;
 }
 
-/* Checks the batch. per_replica_batch_size becomes a global batch only once the number of replicas
- * is known. */
+/* Checks that per_replica_batch_size times the number of replicas is not too large for a global
+ * batch. */
 static dt_status *check_batch(const dt_job *j) {
     int64_t each = j->dataset.per_replica_batch_size, replicas = j->replicas;
     if (!j->has_dataset || each * replicas <= DT_LARGEST_BATCH) return NULL;

@@ -30,8 +30,9 @@ dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training,
                            dt_session *s) DT_MUST_USE;
 /*
  * Opens an outline: its trainer supports dt_trainer_outlined and dt_trainer_priced and prints
- * programs without compiling them; no tensor is allocated and no engine is opened. shards: 0 for a
- * slice, since sums over the batch are divided into shards only on this machine.
+ * programs without compiling them; no tensor is allocated and no engine is opened. shards: number
+ * of shards of the batch for `reproducible`; 0: none, as in a plan, because the order of sums is
+ * fixed only on this machine.
  */
 dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s) DT_MUST_USE;
 void dt_session_close(dt_session *s);

@@ -65,8 +65,8 @@ static dt_status *join_steps(dt_compiled *c) {
     return simplify(&c->folded.graph);
 }
 
-/* Divides the batch into shards, and keeps the graph before that for pricing: shards exist only
- * to make sums on this machine reproducible. */
+/* Divides the batch into shards. Keeps the graph before that for estimates: a slice has no shards,
+ * which make sums on this machine reproducible or divide the batch among workers. */
 static dt_status *cut_shards(dt_compiled *c) {
     c->unsharded = c->folded.graph;
     c->folded.graph = NULL;

@@ -6,10 +6,10 @@
  * counters), it sends the difference that its step made, so that the state receives the changes of
  * all workers.
  *
- * Variables that are never changed, such as those of frozen layers, are only sent to workers that
- * do not have them yet. Of tables, only the rows that a step looks up are sent, and only parts of
- * the gradient come back (pass/sparse.h). The worker first sends the row numbers. Its own table has
- * current values only in the rows that it has received.
+ * Variables that no update changes, such as those of frozen layers, are only sent to workers that
+ * do not have their current values yet. Of tables, only the rows that a step looks up are sent, and
+ * only parts of the gradient come back (pass/sparse.h). The worker first sends the row numbers. Its
+ * own table has current values only in the rows that it has received.
  *
  *     row numbers:  for each lookup  int64 variable, int64 n | int64[n]
  *     rows:         in the same order, one after the other

@@ -13,8 +13,8 @@ static bool grid_of(const dt_strategy *s, int grid[4]) {
            dt_assignment_grid(s->assignment, grid, NULL);
 }
 
-/* Returns the graph to estimate. It has no shards, because these exist only to make sums on this
- * machine reproducible. */
+/* Returns the graph to estimate. It has no shards: these make sums on this machine reproducible or
+ * divide the batch among workers, which a slice does not need. */
 static const dt_graph *priced_graph(const dt_compiled *c) {
     const dt_compiled *of = c->stands_for ? c->stands_for : c;
     if (of->apart) return of->apart;
