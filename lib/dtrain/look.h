@@ -89,15 +89,15 @@ typedef struct dt_plan_request {
 } dt_plan_request;
 /* Predicts what jobs need on their slices: device memory by kind, the time of a step and its parts,
  * and traffic; and the memory of this machine if they ran here (null if that is too large to
- * compile for a plan, or cannot be run yet). Jobs on slices are not run. If all jobs run on this
- * machine itself, text and JSON report its memory and the time of steps, a few of which are run to
- * measure it; JSON is then a list. With a compiler and a target, the first job's step is compiled
- * for that GPU, and its memory and number of kernels are reported, as text or JSON. *fits is
- * whether every program of the first job fits the devices' memory and the budget; fits may be NULL.
- * The caller frees *text. If a job other than the first cannot be planned, it is left out: *text is
- * set, and the job's error is returned. Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price that is
- * not GENERATION=DOLLARS; USAGE for a run without a slice, and for tokens if no input of the job
- * holds integers; with a compiler also PLUGIN, COMPILER and NO_STABLEHLO. */
+ * compile for a plan, and for mixed precision or several slices). Jobs on slices are not run. If
+ * all jobs run on this machine itself, text and JSON report its memory and the time of steps, a few
+ * of which are run to measure it; JSON is then a list. With a compiler and a target, the first
+ * job's step is compiled for that GPU, and its memory and number of kernels are reported, as text
+ * or JSON. *fits is whether every program of the first job fits the devices' memory and the budget;
+ * fits may be NULL. The caller frees *text. If a job other than the first cannot be planned, it is
+ * left out: *text is set, and the job's error is returned. Errors: NO_SLICE; UNKNOWN_SLICE_OPTION
+ * for a price that is not GENERATION=DOLLARS; USAGE for a run without a slice, and for tokens if no
+ * input of the job holds integers; with a compiler also PLUGIN, COMPILER and NO_STABLEHLO. */
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;
 
 typedef struct dt_search_request {

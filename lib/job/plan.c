@@ -264,8 +264,8 @@ static dt_status *price(dt_job_plan *p, int i) {
 
 /* ---- facts of the whole job ---- */
 
-/* Computes the bytes that `fit` would allocate on this machine, if the caller wants them; not for
- * jobs that can be planned but not run here. */
+/* Computes the bytes that `fit` would allocate on this machine, if the caller wants them. Does
+ * nothing for mixed precision or several slices. */
 static dt_status *ask_host(dt_job_plan *p) {
     const dt_job *j = p->job;
     if (!p->o.host || j->compile.precision != DT_POLICY_FLOAT32 || j->strategy.slices > 1)

@@ -125,8 +125,9 @@ static dt_status *write_result(dt_sweep *s, const result *r) {
     return bad;
 }
 
-/* Sets r->score to the metric that belongs to the weights which the trial keeps, if its history has
- * one, and r->sha256 to their hash; NULL: unknown. */
+/* Sets r->score to the metric for the weights that the trial keeps or, if its run does not have
+ * that, to the last value of the metric; unchanged if there is none. Sets r->sha256 to the hash of
+ * these weights; NULL: unknown. */
 static dt_status *read_run(const dt_sweep *s, const dt_sweep_entry *t, result *r) {
     dt_report_run run;
     DT_TRY(dt_report_run_read(&run, t->directory));

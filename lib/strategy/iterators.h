@@ -27,7 +27,7 @@ struct dt_dist_dataset {
     dt_dataset *dataset; /* the data set, of which an example is a step; a counted reference */
     dt_str decision;     /* a text for people that says how auto-sharding has divided the data */
     int64_t epoch;       /* number of the next iteration, from 0 */
-    /* the newest iterator, without a counted reference; NULL: it was released */
+    /* the newest iterator, without a counted reference; NULL: there is none, or it was released */
     dt_iterator *newest;
     /* The next iterator, at a position that was restored. NULL: the next iterator starts at the
      * beginning. */
