@@ -71,8 +71,8 @@ DT_API const char *dt_explain(int number);
  * hints. NULL: none is close. */
 DT_API const char *dt_nearest(const char *name, const char *const *names, int n);
 /* Returns the error DT129 for a name that does not mean a file on this machine, such as
- * s3://bucket/run, dbfs:/run, me@host:run, C:\run or ~/run. The library calls it for the path of
- * every file that it writes. */
+ * s3://bucket/run, dbfs:/run, me@host:run, C:\run or ~/run. The library calls it for paths of files
+ * that it writes. */
 DT_API dt_status *dt_path_check(const char *path) DT_CHECKED;
 /* Whether the character with this Unicode code point must be escaped before it is printed to a
  * terminal or a page: control characters (C0, DEL, C1), line separators, spaces other than ' ',

@@ -114,9 +114,10 @@ typedef struct dt_search_request {
  * over_replicas, and lists first those that fit the devices' memory, then the others, each by
  * examples per second, fastest first. The text shows at most 12, JSON all. With a run: plans that
  * run with the job's global batch on slices of all generations, and lists those that no other beats
- * in both time and US dollars. *fits is whether any plan, or the unchanged job, fits the devices'
- * memory, even if it misses the deadline; fits may be NULL. The caller frees *text. Errors:
- * NO_SLICE; as dt_plan_text for prices and runs. */
+ * in both time and US dollars. *fits is whether any plan or, without a run, the unchanged job fits
+ * the devices' memory. With a run it is also true if slices were not planned because they would
+ * miss a limit even at peak speed. fits may be NULL. The caller frees *text. Errors: NO_SLICE; as
+ * dt_plan_text for prices and runs. */
 DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text,
                                  bool *fits) DT_CHECKED;
 
