@@ -191,8 +191,8 @@ static void describe_trainer(const dt_job *j, dt_session *s) {
                                       .how = how_of(j)};
 }
 
-/* Number of parameters from which on memory of the slice and of this machine is checked before
- * weights are allocated. */
+/* For models with this many parameters or more, the memory of the slice and of this machine is
+ * checked before weights are allocated. */
 enum { LARGE_WEIGHTS = 1 << 26 };
 
 /* Whether weights are large, and this process computes the whole step. */

@@ -35,9 +35,10 @@ static const struct launcher {
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
 
 /*
- * Variables that launchers set besides those above. If only these are set, the others were lost,
- * for example in a shell, a container or ssh. Variables that other programs set as well are not
- * listed: SLURM_LOCALID (batch scripts) and MASTER_PORT (Kubernetes, for a service called master).
+ * Variables that launchers set besides the number of processes and the rank. If only these are set,
+ * those were lost, for example in a shell, a container or ssh. Variables that other programs set as
+ * well are not listed: SLURM_LOCALID (batch scripts) and MASTER_PORT (Kubernetes, for a service
+ * called master).
  */
 static const struct trace {
     const char *name, *launcher, *lacks;

@@ -46,8 +46,8 @@ static bool names_any(const dt_tree *t, const dt_field *fields) {
     return false;
 }
 
-/* Whether a launcher has started this process as one of several workers. Errors in its variables
- * are not reported here, but by dt_launched_alone when work starts. */
+/* Whether a launcher has started this process as one of several workers, without tasks of type ps.
+ * Errors in its variables are not reported here, but by dt_launched_alone when work starts. */
 static bool is_worker(void) {
     dt_launch l;
     dt_status *bad = dt_launch_find(&l, &(dt_rank_option){0});
