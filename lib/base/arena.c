@@ -45,8 +45,8 @@ typedef struct block {
 } block;
 
 struct dt_arena {
-    /* a list that begins with the newest block; separate blocks of large allocations follow the
-     * first */
+    /* The list of all blocks. Allocations share the first one until it is full; a large allocation
+     * may get a block of its own, which is inserted behind the first. */
     block *blocks;
     size_t next_size;
 };
@@ -179,9 +179,9 @@ static block *block_create(size_t size) {
     return b;
 }
 
-/* Returns a block with n unused bytes: the newest one if it has them, else a new one. The new one
- * becomes the newest block, unless n is more than a quarter of the next block's size: then it goes
- * behind the newest, which stays in use. */
+/* Returns a block with n unused bytes: the newest one if it has them, else a new one. A new block
+ * becomes the newest. Exception: if there are blocks already and n is more than a quarter of the
+ * next block's size, the new block goes behind the newest, which stays in use. */
 static block *block_with_room(dt_arena *a, size_t n) {
     block *newest = a->blocks;
     if (newest && newest->size - newest->used >= n) return newest;

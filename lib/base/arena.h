@@ -3,8 +3,8 @@
  * Memory with one lifetime: destroying an arena frees everything that was allocated from it.
  * Graphs, job trees and compiled programs live in one arena each. Small host allocations do not
  * fail: when the system has no memory left, they use a reserve (base/reserve.h), and only when the
- * reserve is used up, too, the program ends with exit code 71 and a message. Buffers whose size
- * comes from input are taken with dt_try_alloc.
+ * reserve is used up, too, the program ends with exit code 71 and a message. dt_try_alloc, which
+ * can fail, is for buffers whose size comes from input.
  */
 #ifndef DT_BASE_ARENA_H
 #define DT_BASE_ARENA_H
@@ -53,8 +53,8 @@ _Noreturn void dt_out_of_memory(void);
 size_t dt_size_mul(size_t a, size_t b);
 
 /* Allocates n bytes, aligned to 64 and not zeroed, for memory whose size depends on input; the
- * caller frees it. Returns NULL if the system refuses, or if 16 MiB or more would exceed the limit
- * of the machine or the container (base/memory.h). */
+ * caller frees it. Returns NULL if the system refuses, or if n is at least 16 MiB and more than the
+ * memory limit of the machine or the container leaves (base/memory.h). */
 void *dt_try_alloc(size_t n);
 /* Like dt_try_alloc, for arrays that a step reads and writes in long strides: from 2 MiB on, they
  * use large pages if the system has them. */
@@ -65,7 +65,7 @@ _Bool dt_mul_fits(int64_t a, int64_t b, int64_t *out);
 _Bool dt_add_fits(int64_t a, int64_t b, int64_t *out);
 
 /* Grows the array *items, which has room for *cap elements of `size` bytes, so that it has room for
- * n. */
+ * at least n. */
 void dt_grow(void **items, int *cap, int n, size_t size);
 #define DT_GROW(items, cap, n) dt_grow((void **)&(items), &(cap), (n), sizeof *(items))
 

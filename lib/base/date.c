@@ -111,7 +111,7 @@ static bool take_name(const char **p, const char *const *names, int n, int *out)
 
 static bool take_year(const char **p, int *out) {
     const int digits = take_number(p, 2, 4, out);
-    /* Two digits are read as POSIX says: 69 to 99 mean the 20th century, 00 to 68 the 21st. */
+    /* Two digits are read as POSIX says: 69 to 99 mean 1969 to 1999, 00 to 68 mean 2000 to 2068. */
     if (digits == 2) *out += *out < 69 ? 2000 : 1900;
     return digits == 2 || digits == 4;
 }
@@ -189,8 +189,8 @@ static bool take_year_first(const char **p, dt_date *d) {
 /* Sets day and month from the two numbers of 1/2/2024. If dots separate them, the day comes first,
  * whatever the caller's order. Otherwise: if one of them is above 12, the text proves an order, and
  * d->order is set; if both are at most 12, the caller's order applies, and d->unclear is set if
- * they differ. Returns false if both are above 12, or if the text proves another order than the
- * caller's. */
+ * they differ. Without dots, returns false if both are above 12, or if the text proves another
+ * order than the caller's. */
 static bool settle_order(const int pair[2], bool dots, dt_date_order order, dt_date *d) {
     if (dots) order = DT_DATE_DAY_FIRST;
     else if (pair[0] > 12 && pair[1] > 12) return false;

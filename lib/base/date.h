@@ -3,8 +3,9 @@
  * Dates and times as tables have them, in UTC: ISO 8601 (2024-01-02, 2024-01-02T03:04:05.6+01:00,
  * 20240102), day and month by numbers (2.1.2024, 02/01/2024, 1/2/24) and by name (2 Jan 2024,
  * January 2, 2024, Tue, 02 Jan 2024 03:04:05 GMT), with a time of day or without one. A date with
- * dots has its day first, unless it begins with a year of four digits. With / and - either may come
- * first; if both numbers are at most 12, the text alone does not tell.
+ * dots has its day first, unless it begins with a year of four digits. With / and -, the day or the
+ * month may come first, or a year of four digits; if neither day nor month is above 12, the text
+ * alone does not show their order.
  */
 #ifndef DT_BASE_DATE_H
 #define DT_BASE_DATE_H
@@ -20,9 +21,9 @@ typedef struct dt_date {
     int hour, minute, second; /* second is 60 in a leap second */
     double fraction;          /* the fraction of the second, in [0, 1) */
     int offset;               /* the number of minutes by which the written time is ahead of UTC */
-    /* The order of day and month that the text proves. EITHER: it proves none. `unclear` is true if
-     * the date would differ with the other order, which it does not if the text has dots or the
-     * month's name. */
+    /* The order that a number above 12 proves, as in 13/2/2024; EITHER: none is proved. `unclear`
+     * is true if exchanging day and month would also give a date, and another one, as in 1/2/2024;
+     * not in 1.2.2024, where the day comes first. */
     dt_date_order order;
     bool unclear;
 } dt_date;

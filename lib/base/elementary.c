@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See elementary.h; simd/elementary.h has the arithmetic. */
+/* Implements what elementary.h declares; simd/elementary.h has the arithmetic. */
 #include "base/elementary.h"
 
 #include "base/simd/elementary.h"

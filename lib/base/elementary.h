@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exp, log and their kin in double precision, with the same bits on every processor: sums, products
- * and quotients of doubles alone, in a fixed order. The C library is not used because it chooses
- * among implementations that round differently when a program starts. Errors are at most 1 unit in
- * the last place, 2 of dt_portable_pow, 4 of dt_portable_expm1; special values are C's.
+ * and quotients of doubles in a fixed order. The C library chooses among implementations that round
+ * differently when a program starts, so these functions call it only for special arguments and for
+ * very large angles. Errors are at most 1 unit in the last place, for dt_portable_pow 2 and for
+ * dt_portable_expm1 4. Special values are C's.
  */
 #ifndef DT_BASE_ELEMENTARY_H
 #define DT_BASE_ELEMENTARY_H

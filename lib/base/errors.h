@@ -5,9 +5,9 @@
  * section for each row, which the build embeds. There is no include guard: each user defines
  * DT_ERROR in its own way and includes this file.
  *
- * Numbers: 1-39 job file, 40-59 placement and workers, 60-79 model and graph, 80-109 data, 110-129
- * checkpoints and files, 130-149 command line, 150-169 devices and running, 170-199 the C API.
- * Numbers are stable; a retired one is not used again.
+ * Numbers, with a few exceptions: 1-39 job file, 40-59 placement and workers, 60-79 model and
+ * graph, 80-109 data, 110-129 checkpoints and files, 130-149 command line, 150-169 devices and
+ * running, 170-199 the C API. Numbers are stable; a retired one is not used again.
  */
 /* clang-format off */
 DT_ERROR(UNKNOWN_KEY, 1, 78, "ValueError")

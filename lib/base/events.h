@@ -27,8 +27,8 @@ typedef struct dt_event_line {
     const char *strategy, *kernels;
     int hosts;          /* in start lines: number of hosts */
     int64_t generation; /* in start lines: the run's generation (dt_state_file) */
-    /* In steps lines, which sum up several training steps: n: how many; their mean, smallest and
-     * largest loss; the seconds that they took. */
+    /* In steps lines, each of which sums up training steps: n: how many; their mean, smallest and
+     * largest loss; the learning rate; the seconds that the steps took. */
     int64_t n;
     double loss, loss_min, loss_max, learning_rate, seconds;
     int exit; /* in end lines: the exit code of the error, or 0 */
@@ -46,7 +46,7 @@ typedef struct dt_event_line {
     const void *of; /* the argument `of` of the function `more` */
 } dt_event_line;
 
-/* The kinds of lines of record.jsonl that are not about an event. */
+/* The kinds of lines of record.jsonl that are not about an event. DT_LINES: number of all kinds. */
 enum { DT_LINE_STEPS = DT_EVENT_WAITING + 1, DT_LINE_UNREAD, DT_LINES };
 
 typedef struct dt_event_row {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files. Reading: regular files only (a FIFO or a device is refused, not waited for), sizes checked
- * before anything is allocated. Writing: these functions write all files that dtrain makes. They
- * call write(2) directly, so that every error is seen, EINTR and short writes are continued, a
- * failed fsync is final, and tests can make the Nth call fail (DTRAIN_FAULT_WRITE=N:ERRNO in builds
- * with -DDT_FAULTS).
+ * before anything is allocated. Writing: these functions call write(2) directly, so that every
+ * error is seen, EINTR and short writes are continued, a failed fsync is final, and tests can make
+ * the Nth call fail (DTRAIN_FAULT_WRITE=N:ERRNO in builds with -DDT_FAULTS).
  *
  * Committing a file: open a temporary name, write, fsync, close, rename, fsync the directory. So a
  * committed file is never incomplete under its final name.
@@ -21,18 +20,18 @@
 
 /* Opens a regular file for reading, and sets *size to its length. The caller closes *fd. */
 dt_status *dt_file_open(const char *path, int *fd, int64_t *size) DT_MUST_USE;
-/* Reads a whole regular file into *out, which is cleared first and ends with NUL. Fails with
- * TOO_LARGE if the file has more than `limit` bytes. */
+/* Reads a whole regular file into *out, which is cleared first. Fails with TOO_LARGE if the file
+ * has more than `limit` bytes. */
 dt_status *dt_file_read(const char *path, size_t limit, dt_str *out) DT_MUST_USE;
 /* Reads n bytes at `offset`. Fails with FILE_CHANGED if the file is shorter. */
 dt_status *dt_file_pread(int fd, const char *path, void *buffer, size_t n,
                          int64_t offset) DT_MUST_USE;
 
-/* A file that is being written at `path`. Opening creates it with mode 0644 at most, and fails if
- * `path` itself is a symbolic link. */
+/* A file that is being written at `path`. Opening creates it if it does not exist, with mode 0644
+ * at most, and fails if `path` itself is a symbolic link. */
 typedef struct dt_writer {
     int fd;
-    char *path; /* the file's path; NULL after dt_writer_close has succeeded */
+    char *path; /* the file's path; NULL: the file was closed, or could not be opened */
     /* Whether dt_writer_append has opened the file. dt_writer_abandon then closes it without
      * removing it. */
     bool keep;
@@ -42,7 +41,7 @@ dt_status *dt_writer_open(dt_writer *w, const char *path) DT_MUST_USE;
 /* Opens a file to write at its end. An existing file keeps its contents. */
 dt_status *dt_writer_append(dt_writer *w, const char *path) DT_MUST_USE;
 dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n) DT_MUST_USE;
-/* Moves the position of writing to byte `at` of the file. */
+/* Moves the position of writing to byte `at` of a file that dt_writer_open has opened. */
 dt_status *dt_writer_seek(dt_writer *w, int64_t at) DT_MUST_USE;
 dt_status *dt_writer_sync(dt_writer *w) DT_MUST_USE;
 dt_status *dt_writer_close(dt_writer *w) DT_MUST_USE;
@@ -53,17 +52,17 @@ void dt_writer_abandon(dt_writer *w);
  * rename, fsync of the directory. */
 dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) DT_MUST_USE;
 
-/* Finds the path at which an output that a user has named is to be committed: links are followed as
- * shell redirection does, even to a file that does not exist yet. The caller frees *path. Fails
- * with CANT_CREATE if the name is empty, links form a cycle, or a device, a FIFO or a directory is
- * found, and otherwise if dt_path_check refuses the path or a link cannot be followed; *path is
- * then NULL. */
+/* Finds the path at which an output that a user has named is to be committed: symbolic links are
+ * followed, as in shell redirection, even to a file that does not exist yet. The caller frees
+ * *path. Fails with CANT_CREATE if the name is empty, links form a cycle, or a device, a FIFO or a
+ * directory is found, and otherwise if dt_path_check refuses the path or a link cannot be followed;
+ * *path is then NULL. */
 dt_status *dt_file_target(const char *named, char **path) DT_MUST_USE;
 /* Writes a whole file like dt_file_commit, to the path that dt_file_target finds. */
 dt_status *dt_file_output(const char *named, const void *bytes, size_t n) DT_MUST_USE;
 
-/* Renames a closed and synced temporary file to its target, as the last part of dt_file_commit.
- * Removes the temporary file if that fails. */
+/* Renames a closed and synced temporary file to its target, and syncs the directory, as
+ * dt_file_commit does at its end. Removes the temporary file if that fails. */
 dt_status *dt_file_adopt(const char *temporary, const char *path) DT_MUST_USE;
 
 /* Creates a directory and its parents, with mode 0755 at most. Succeeds if the directory exists. */
@@ -86,9 +85,9 @@ dt_status *dt_file_remove(const char *path) DT_MUST_USE;
 dt_status *dt_file_swap(const char *a, const char *b, bool *done) DT_MUST_USE;
 
 /* Checks a path of a job like dt_path_check (dtrain/base.h), and also refuses $HOME/run, %TEMP%/run
- * and `x`, which only a shell would expand. Of paths that begin with '~', only "~" and "~/..." are
- * accepted. Sets *path to such a path with the home directory in place of '~', owned by the caller;
- * NULL: the path needs no change. */
+ * and `x`, which only a shell would expand. "~name/..." is refused, too. If the path is "~" or
+ * begins with "~/", sets *path to it with the home directory in place of '~', owned by the caller;
+ * otherwise to NULL, since the path needs no change. */
 dt_status *dt_path_local(const char *written, char **path) DT_MUST_USE;
 
 /* Returns dir/name, or a copy of name if name is absolute or dir is "" or NULL. The caller frees

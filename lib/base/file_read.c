@@ -20,7 +20,7 @@ static dt_status *check_regular(int fd, const char *path, int64_t *size) {
     return NULL;
 }
 
-/* Without O_NONBLOCK, opening a FIFO would wait for its writer, before its type can be refused. */
+/* Without O_NONBLOCK, opening a FIFO would wait for a writer before its type can be refused. */
 dt_status *dt_file_open(const char *path, int *fd, int64_t *size) {
     do *fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     while (*fd < 0 && errno == EINTR);
@@ -52,7 +52,7 @@ static ssize_t read_fully(int fd, char *buffer, size_t room) {
 static dt_status *read_open(int fd, const char *path, int64_t size, size_t limit, dt_str *out) {
     enum { CHUNK = 1 << 16 };
     char *chunk =
-        /* The memory is not on the stack, which is smaller than this in some threads. */
+        /* The buffer is not on the stack, which is small in some threads. */
         dt_alloc(CHUNK);
     dt_status *s = NULL;
     ssize_t got = 1;

@@ -175,8 +175,8 @@ static dt_status *rename_synced(const char *from, const char *to) {
 }
 
 /* Fails with CANT_CREATE if the path is empty, or if a rename to it would replace a device, a FIFO
- * or a directory; else like dt_path_check. A rename replaces a symbolic link itself, not its
- * target. */
+ * or a directory; otherwise fails as dt_path_check does. A rename replaces a symbolic link itself,
+ * not its target. */
 static dt_status *file_check_target(const char *path) {
     struct stat st;
     if (!*path) return dt_fail(DT_E_CANT_CREATE, NULL, "the name of the output file is empty");
@@ -322,8 +322,8 @@ dt_status *dt_file_swap(const char *a, const char *b, bool *done) {
 
 /*
  * Files that users name for output. Like redirection and cp, dtrain writes to the target of a link:
- * the new file is committed where the link ends, under that name, and the link stays. A run follows
- * no links below its own directory (open_writer).
+ * the new file is committed where the link ends, under that name, and the link stays.
+ * dt_writer_open and dt_writer_append refuse a name that is itself a link.
  *
  *     -o latest.csv ──▶ latest.csv -> day/3.csv          day/3.csv.tmp, renamed to day/3.csv
  */

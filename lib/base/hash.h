@@ -18,7 +18,7 @@ dt_digest dt_sha256_end(dt_sha256 *h); /* returns the digest and destroys h */
 dt_digest dt_sha256_of(const void *bytes, size_t n);
 
 /* Hashes beside the caller's other work: on a separate thread from the first MiB on. Bytes that are
- * put must not change until `wait` or `end` returns. */
+ * put must not change until dt_hash_wait or dt_hash_end returns. */
 typedef struct dt_hash_thread dt_hash_thread;
 dt_hash_thread *dt_hash_begin(void);
 void dt_hash_put(dt_hash_thread *h, const void *bytes, size_t n);
@@ -27,7 +27,7 @@ void dt_hash_wait(dt_hash_thread *h);
 dt_digest dt_hash_end(dt_hash_thread *h);
 
 /* Returns a 64-bit hash of bytes, for maps of this process. `h` is the hash of what comes before,
- * or any start value. Padding bytes of structs must be set. */
+ * or any start value. The padding bytes of a struct must have defined values. */
 uint64_t dt_hash_bytes(uint64_t h, const void *bytes, size_t n);
 /* Returns a 64-bit hash of a name (FNV-1a), for keys of random streams and maps. */
 uint64_t dt_name_hash(const char *name);

@@ -12,8 +12,8 @@ const char *dt_isa_name(dt_isa isa) {
     return name[isa];
 }
 
-/* Whether this processor has the instruction set. AVX2 implies F16C, the conversion of half floats,
- * on all processors that have it; both are needed. */
+/* Whether this processor has the instruction set. The loops for AVX2 also use F16C, the conversion
+ * of half floats, which is not checked: all processors with AVX2 have it. */
 bool dt_isa_is_here(dt_isa isa) {
 #if defined(__x86_64__)
     __builtin_cpu_init();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The instruction sets that loops are compiled for. A room's simd/ folder is compiled once for
- * each set from the same source, and the set is chosen when the program runs.
- * DTRAIN_INSTRUCTIONS=avx2 limits the choice to that set.
+ * The instruction sets that loops are compiled for. The files of simd/ folders are compiled once
+ * for each set, and the set is chosen when the program runs. DTRAIN_INSTRUCTIONS=avx2 limits the
+ * choice to that set.
  */
 #ifndef DT_BASE_ISA_H
 #define DT_BASE_ISA_H

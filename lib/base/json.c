@@ -194,8 +194,8 @@ void dt_json_members(dt_json *j, const dt_json_member *table, const void *of) {
     }
 }
 
-/* See json_load.h. jansson's allocation functions are set once for the whole program, unless the
- * caller has set others. */
+/* Implements json_load.h. jansson's allocation functions are set once for the whole program, unless
+ * the program has set its own. */
 
 /* jansson must not see a failed allocation: it would report that the text is not JSON, or abort. */
 static void *allocate(size_t n) {

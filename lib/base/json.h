@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes JSON. The library jansson reads it. The functions add commas themselves. Numbers are the
- * shortest decimals that round-trip; not-a-number and infinities, which JSON lacks, become null.
+ * Writes JSON. The library jansson reads it. The functions add commas themselves. Floats have just
+ * enough digits to read back bit for bit; not-a-number and infinities, which JSON lacks, become
+ * null.
  */
 #ifndef DT_BASE_JSON_H
 #define DT_BASE_JSON_H
@@ -18,7 +19,8 @@ typedef struct dt_json {
     /* whether the text must be readable as YAML, too, which does not combine surrogate pairs of \u
      * escapes */
     bool yaml;
-    /* whether to write no blanks, and doubles with as few digits as possible: 1e+05 for 100000 */
+    /* whether to write no blanks between tokens, and doubles in their shortest form: 1e+05 for
+     * 100000 */
     bool compact;
 } dt_json;
 
@@ -30,7 +32,7 @@ void dt_json_close(dt_json *j, char bracket);
 void dt_json_string(dt_json *j, const char *key, const char *value);
 void dt_json_int(dt_json *j, const char *key, int64_t value);
 void dt_json_unsigned(dt_json *j, const char *key, uint64_t value);
-/* Writes the shortest number that reads back bit for bit; null if value is not finite. */
+/* Writes a number with just enough digits to read back bit for bit; null if value is not finite. */
 void dt_json_double(dt_json *j, const char *key, double value);
 void dt_json_float(dt_json *j, const char *key, float value);
 void dt_json_bool(dt_json *j, const char *key, bool value);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* bytes of address space, more than any library needs that is opened here */
+/* in bytes: more address space than any library needs that is opened here */
 #define ROOM ((size_t)256 << 20)
 
 static bool has_room(void) {

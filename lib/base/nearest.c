@@ -81,7 +81,7 @@ static const char *find_last_word(const char *name, const char *const *names, in
 DT_API const char *dt_nearest(const char *name, const char *const *names, int n) {
     size_t length = name && names ? strlen(name) : 0;
     if (length == 0 || length > LONGEST) return NULL;
-    /* This is one more than the largest distance that counts as similar. */
+    /* This is one more than the largest distance that counts as near. */
     int best = (int)(length + 1) / 3 + 1;
     const char *nearest = NULL;
     for (int i = 0; i < n; i++) {

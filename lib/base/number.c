@@ -12,20 +12,15 @@
 #include "base/size.h"
 #include "base/str.h"
 
-/* The shortest decimal that reads back as a number, in the notation of %g.
- *
- * The C library finds it by trial: print with ever more digits until the text reads back. A table
- * of predictions has hundreds of thousands of floats, and three trials of each took most of the
- * time of `predict`. A float has 24 bits and a double 53, so in between a trial is one product and
- * one quotient of doubles:
- *
- *     n = the integer nearest to x * 10^k         its digits are those that %g would print
- *     (float)(n / 10^k) == x                      they read back
- *
- * Powers of ten are exact up to 10^22 and n has at most nine digits, so product and quotient are
- * rounded once. Since rounding is monotonic, both answers are those of exact arithmetic, unless the
- * rounded result is exactly half way between two integers or two floats. In that case, and for
- * larger powers of ten, the C library decides. */
+/* The shortest decimal that reads back as a number, in the notation of %g. The C library finds it
+ * by trial: print with ever more digits until the text reads back. A table of predictions has
+ * hundreds of thousands of floats, and three trials of each took most of the time of `predict`. A
+ * float has 24 bits and a double 53, so for most floats a trial needs only one product and one
+ * quotient of doubles: n = the integer nearest to x * 10^k its digits are those that %g would print
+ * (float)(n / 10^k) == x they read back Powers of ten are exact up to 10^22 and n has at most nine
+ * digits, so product and quotient are rounded once. Since rounding is monotonic, both answers are
+ * those of exact arithmetic, unless the rounded result is exactly half way between two integers or
+ * two floats. In that case, and for larger powers of ten, the C library decides. */
 
 /* A positive number as n / 10^shift, its first digit worth 10^exponent. */
 typedef struct decimal {
@@ -149,7 +144,8 @@ void dt_str_double(dt_str *s, double x) {
 
 void dt_str_float(dt_str *s, float x) {
     if (add_special(s, (double)x)) return;
-    /* Whole numbers are printed as integers here, because %.6g would write a million as 1e+06. */
+    /* Whole numbers below 2^24 are printed as integers here, because %.6g would write a million as
+     * 1e+06. */
     if (fabsf(x) < 0x1p24f && x == truncf(x)) {
         dt_str_printf(s, "%.0f", (double)x);
         return;
@@ -208,8 +204,8 @@ void dt_str_bytes(dt_str *s, double bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     enum { LAST = sizeof units / sizeof *units - 1 };
     int unit = 0;
-    /* From 1023.95 of a unit on (1024 bytes), the next unit is used, since 1023.96 KiB would round
-     * to 1024.0 KiB. */
+    /* From 1023.95 of a unit on (for bytes, from 1024), the next unit is used, since 1023.96 KiB
+     * would round to 1024.0 KiB. */
     while (unit < LAST && bytes >= (unit == 0 ? 1024 : 1023.95)) {
         bytes /= 1024;
         unit++;
@@ -262,12 +258,12 @@ static int take_digits(const char **p, uint64_t *m) {
 
 /*
  * Reads most numbers in files, which have few digits and a small power of ten, faster than strtod.
- * If both are exact doubles, one multiplication or division rounds once, as strtod does (W.
- * Clinger, How to Read Floating Point Numbers Accurately, 1990). False: the text is another number,
- * or not a number.
+ * If the digits and the power of ten are exact doubles, one multiplication or division rounds once,
+ * as strtod does (W. Clinger, How to Read Floating Point Numbers Accurately, 1990). False: the text
+ * is another number, or not a number.
  */
 static bool read_short(const char *p, double *out) {
-    /* A number of so many decimal digits always fits in a uint64_t. */
+    /* MOST_DIGITS: a number of so many decimal digits always fits in a uint64_t */
     enum { LARGEST = sizeof power / sizeof *power - 1, MOST_DIGITS = 19 };
     const bool negative = *p == '-';
     uint64_t m = 0, e = 0;

@@ -28,8 +28,7 @@ void dt_philox(uint64_t key, uint64_t c0, uint64_t c1, uint32_t out[4]);
 dt_random dt_random_stream(uint64_t seed, const char *purpose, uint64_t stream);
 uint32_t dt_random_u32(dt_random *r);
 double dt_random_uniform(dt_random *r); /* returns a number in [0, 1) with 53 random bits */
-/* Returns a normal number with mean 0 and deviation 1, by inversion from two words, without
- * libm. */
+/* Returns a normal number with mean 0 and deviation 1, by inversion from two words. */
 double dt_random_normal(dt_random *r);
 /* Returns an integer in [0, n) without bias; n > 0. */
 uint64_t dt_random_below(dt_random *r, uint64_t n);
@@ -52,11 +51,10 @@ void dt_random_normals(const dt_random *r, uint64_t first, int64_t n, double *ou
 /* ---- the loops, once per instruction set (simd/draw.c) ---- */
 
 typedef struct dt_random_loops {
-    /* Computes the first two words of the blocks (key; 0, first + i), i < n. */
+    /* Sets out[i] to the first two words (64 bits) of the block (key; 0, first + i), for i < n. */
     void (*words)(uint64_t key, uint64_t first, int64_t n, uint64_t *out);
     void (*uniform)(const uint64_t *word, int64_t n, double *out);
-    /* Computes a normal number for each word, which may be wrong for words for which
-     * dt_random_is_far holds. */
+    /* Computes a normal number for each 64-bit word. It may be wrong if dt_random_is_far(word). */
     void (*normal)(const uint64_t *word, int64_t n, double *out);
 } dt_random_loops;
 const dt_random_loops *dt_random_loops_of(dt_isa isa);

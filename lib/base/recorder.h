@@ -11,8 +11,8 @@
  *     work();
  *     dt_span_end(track, mark, since, (dt_numbers){{ piece }});
  *
- * One thread owns the recorder: only this thread creates tracks and marks, switches recording on
- * and off, and reads spans. Others may write spans meanwhile.
+ * One thread owns the recorder: only this thread creates tracks and marks, records samples,
+ * switches recording on and off, and reads spans. Others may write spans meanwhile.
  */
 #ifndef DT_BASE_RECORDER_H
 #define DT_BASE_RECORDER_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which sanitizer this is compiled with: gcc and clang say it in different ways. */
+/* Which sanitizer the code is compiled with: gcc and clang define different macros. */
 #ifndef DT_BASE_SANITIZER_H
 #define DT_BASE_SANITIZER_H
 

@@ -12,7 +12,7 @@ typedef struct dt_siphash_key {
 } dt_siphash_key;
 
 /* Returns a key that is the same during a process and differs between processes. No visible result
- * may depend on it, such as the order of a table's slots. */
+ * may depend on the key, nor on the order of the slots of a table that uses it. */
 dt_siphash_key dt_siphash_process_key(void);
 uint64_t dt_siphash(const dt_siphash_key *key, const void *bytes, size_t n);
 

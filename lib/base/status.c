@@ -77,9 +77,9 @@ typedef struct span {
 } span;
 
 /* Returns the start of a location's line or, in a long line, a position shortly before the
- * location. Returns NULL if the source has no text. Uses the location's byte offset: a text may
- * have a million lines, or a line of a million bytes, and ten thousand faults, and reading all of
- * it for each fault would be slow. */
+ * location. Returns NULL if the source has no text or fewer lines. Uses the location's byte offset,
+ * if it is known: a text may have a million lines, or a line of a million bytes, and ten thousand
+ * faults, and reading all of it for each fault would be slow. */
 static const char *find_start(const dt_location *at) {
     const char *p = at->source->text, *end = p ? p + at->source->size : NULL;
     if (p && at->offset && at->offset <= at->source->size) {
@@ -95,7 +95,7 @@ static const char *find_start(const dt_location *at) {
 }
 
 /* Returns the line of a source location without its line end; of a long line, the part around the
- * location. The text of the result is NULL if the source has no text. */
+ * location. The text of the result is NULL if the source has no text or fewer lines. */
 static span find_line(const dt_location *at) {
     const char *p = find_start(at), *end = p ? at->source->text + at->source->size : NULL;
     if (!p) return (span){0};
@@ -435,8 +435,8 @@ DT_API void dt_status_free(dt_status *s) {
 }
 
 /*
- * Errors of calls that cannot return one, such as entering a scope, which is a statement. The
- * error is kept for this thread until its next public call that can fail returns it.
+ * Errors of calls that cannot return a status, such as entering a strategy's scope. The error is
+ * kept until the next public call of the same thread that can fail returns it.
  */
 
 static _Thread_local dt_status *waiting;

@@ -15,9 +15,9 @@
  *         in layer 'logits'
  *
  * Texts are lower case, have no full stop, name the fault first and quote the subject. The number
- * selects a row of base/errors.h, which gives the exit code, the kind of error (tf.distribute's
- * words) and `dtrain explain`'s long text. A status may carry further ones (`next`): a parser that
- * continues after a fault returns all faults of a file at once.
+ * selects a row of base/errors.h, which gives the exit code and the kind of error (tf.distribute's
+ * words), and the long text that `dtrain explain` prints. A status may carry further ones (`next`):
+ * a parser that continues after a fault returns all faults of a file at once.
  */
 #ifndef DT_BASE_STATUS_H
 #define DT_BASE_STATUS_H
@@ -105,9 +105,9 @@ dt_status *dt_at(dt_status *s, const dt_location *at) DT_MUST_USE;
  * user has not written; returns s. */
 dt_status *dt_without_place(dt_status *s, const char *source) DT_MUST_USE;
 
-/* Appends the statuses of the list `more` (may be NULL) to the list *list. One that the list has
- * already is freed. Once the list has DT_MAX_ERRORS, further ones are counted as dropped, and
- * freed. */
+/* Appends the statuses of the list `more` (may be NULL) to the list *list. A status without notes
+ * that repeats one in the list is freed. Once the list has DT_MAX_ERRORS, further ones are counted
+ * as dropped, and freed. */
 #define DT_MAX_ERRORS 20
 void dt_status_append(dt_status **list, dt_status *more);
 /* Returns the number of errors that were appended and dropped. */

@@ -14,8 +14,8 @@ typedef struct dt_str {
     size_t size, cap;
 } dt_str;
 
-/* A short text for a message: dt_text_of(...).s lives until the end of the full expression. A
- * text that does not fit ends in "...". */
+/* A short text for a message: in `dt_text_of_bytes(n).s`, it lives until the end of the full
+ * expression. A text that does not fit ends in "...". */
 typedef struct dt_text {
     char s[224];
 } dt_text;
@@ -51,8 +51,8 @@ void dt_str_vprintf(dt_str *s, const char *format, va_list args) DT_PRINTF(2, 0)
 /* Appends blanks until the part of s from byte `from` on has `width` characters. */
 void dt_str_pad(dt_str *s, size_t from, int width);
 
-/* Appends the shortest decimal that reads back as x, or "nan", "inf", "-inf". dt_str_float: reads
- * back as the same float. */
+/* Append x with the fewest digits that read back as the same double or float, or "nan", "inf",
+ * "-inf". */
 void dt_str_double(dt_str *s, double x);
 void dt_str_float(dt_str *s, float x);
 /* Appends a number with commas: 60000 as "60,000". */

@@ -52,8 +52,8 @@ typedef struct dt_text_file {
  * mark. */
 dt_status *dt_text_look(const dt_text_file *f, const void *first, size_t n,
                         size_t *skip) DT_MUST_USE;
-/* Returns how many bytes at the front are UTF-8 without NUL: n, or the position of the first
- * invalid byte. */
+/* Returns how many bytes at the front are UTF-8 without NUL: n, or the position of the first byte
+ * that is NUL or not UTF-8. */
 size_t dt_text_valid(const char *text, size_t n);
 /* Checks that all bytes are UTF-8 without NUL. Otherwise fails with f->fault at the first other
  * byte: "x.csv:2:5: byte 0xe9 is not UTF-8". Lines count from `line`, columns from 1, in

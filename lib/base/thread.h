@@ -3,10 +3,10 @@
  * A pool of threads, called lanes, that run one function together, and the joins between parts of
  * the function. One lane is the caller's thread.
  *
- * A lane that waits at a join spins for a few microseconds if another process uses the cores, else
- * for up to 50 microseconds (dt_patience_after). Then it sleeps in a futex. Spinning alone would
- * make a step 30 times longer beside another busy process (design notes, docs/architecture.md).
- * Lanes other than 0 block all signals.
+ * A lane that waits at a join first spins, for a few microseconds up to about 50, which depends on
+ * how earlier waits ended (dt_patience_after). Then it sleeps in a futex. Spinning alone would make
+ * a step 30 times longer beside another busy process (design notes, docs/architecture.md). Lanes
+ * other than 0 block all signals.
  */
 #ifndef DT_BASE_THREAD_H
 #define DT_BASE_THREAD_H

@@ -11,8 +11,8 @@
 #include "base/simd/loops.h"
 #include "base/simd/philox.h"
 
-/* two blocks at a time, so that the processor can work on one while the other's products are
- * pending */
+/* two vectors of blocks at a time, so that the processor can work on one while the other's products
+ * are pending */
 enum { AT_ONCE = 2 * LANES };
 
 static void draw_some(uint64_t key, lanes stream, uint64_t *out) {

@@ -3,8 +3,8 @@
  * exp, log, log1p, expm1, pow, sine and cosine in double precision, for one number
  * (base/elementary.c) and for loops over many: sums, products and quotients in a fixed order and
  * choices in place of branches, so that compilers make vectors of them and every processor gives
- * the same bits. Series of Taylor over short intervals: what they leave out is below 2^-58 of the
- * result.
+ * the same bits. Taylor series over short intervals: the terms that are left out are below 2^-58 of
+ * the result.
  */
 #ifndef DT_BASE_SIMD_ELEMENTARY_H
 #define DT_BASE_SIMD_ELEMENTARY_H
@@ -33,8 +33,8 @@ ELEMENTARY uint64_t bits_of_double(double x) {
     return bits;
 }
 
-/* Added to |x| < 2^51, this number leaves the integer nearest to x, ties to even, in the last
- * bits. */
+/* Adding this number to x, |x| < 2^51, leaves the integer nearest to x, ties to even, in the last
+ * bits of the sum. */
 #define ROUNDER 0x1.8p52
 
 /* ---- exp ---- */

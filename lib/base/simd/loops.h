@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of all loops in simd/ folders: names that end in the instruction set, and a hint to
- * compilers. */
+/* Macros for the loops in simd/ folders: to make names that end in the instruction set, and a hint
+ * to compilers. */
 #ifndef DT_BASE_SIMD_LOOPS_H
 #define DT_BASE_SIMD_LOOPS_H
 
