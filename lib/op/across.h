@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives over the devices of a mesh: the ops that a partitioned program has besides those of
- * the table. One file each in op/across, one row in op/acrosses.h. All have `eval`; those with a
+ * op/ops.h. One file each in op/across, one row in op/acrosses.h. All have `eval`; those with a
  * dt_across_row also `plain`, which must agree with it, and `bytes`:
  *
  *   eval    for the interpreter, which runs all devices in lockstep: in[d] is the value on device

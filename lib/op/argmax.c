@@ -73,8 +73,8 @@ static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, 3 * (double)dt_type_elements(&c->in[0].type));
 }
 
-/* ---- over devices: each finds the largest of its elements; of the devices whose element is the
- * largest of all, the one with the lowest index gives the result ---- */
+/* ---- over devices: each finds the largest of its elements; the result is the lowest index that a
+ * device has found for an element that is the largest of all devices ---- */
 
 static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     const dt_axis_attr *a = attr;
@@ -109,7 +109,7 @@ static dt_value emit_split(dt_partition_call *c) {
 
 static const dt_partition_row over_devices = {.rule = rule_over_devices, .emit = emit_split};
 
-/* ---- decomposition: the lowest index whose element equals the maximum ---- */
+/* ---- decomposition: the lowest index whose element equals the maximum, or is NaN ---- */
 
 static dt_value decompose(dt_partition_call *c) {
     int axis = (int)((const dt_axis_attr *)c->node->attr)->axis;

@@ -387,8 +387,9 @@ static dt_value over_keys(const parts *p, dt_value x, dt_reduce_kind kind) {
     return dt_reduce(x, kind, 1u << p->last);
 }
 
-/* Emits the weights, of the scores' shape. Their sum before dividing is at least 1 if a query
- * attends to any key, since the greatest power is 1. If it attends to none, all weights are 0. */
+/* Emits the weights, of the scores' shape. With a mask, the exponentials of a query are divided by
+ * their sum, or by 1 if that is more: the sum is at least 1 if the query attends to any key, since
+ * the greatest exponential is 1, and 0 if it attends to none; all weights are then 0. */
 static dt_value shares(const parts *p) {
     bool masked = p->attr->causal || p->attr->window > 0;
     dt_value scores = by_feature(p, p->query, p->key), may, zero;

@@ -4,8 +4,7 @@
  * NumPy does (broadcasting, negative axes); those of op.h usually emit one node. A builder given
  * the value of a failed call, or inputs that do not fit, makes the trace fail and returns no value,
  * so callers need not check in between. (dt_positions, and dt_concatenate of no values, only return
- * no
- * value: the op that reads it then fails.)
+ * no value: the op that reads it then fails.)
  *
  * Broadcasting is always a separate node (broadcast_in_dim), whose row has its gradient, so
  * element-wise ops have no rule for it.

@@ -17,11 +17,12 @@
  * instead, and group g of y's features depends only on group g of the batch.
  *
  * (C1) lhs and rhs hold floats of one dtype, with one to three spatial dimensions.
- * (C2) The dimensions of each operand are numbered, each once.
+ * (C2) The attribute names each dimension of lhs, rhs and y exactly once.
  * (C3) Groups are of equal size, and feature_groups or batch_groups is 1. lhs has feature_groups
  *      times as many features as rhs has inputs.
  * (C4) Strides and dilations are at least 1, and the window has at least one place.
- * (C5) B can only be dimension 0 of the result; spatial and grouped dimensions are numbers.
+ * (C5) The batch B can only be dimension 0 of the result; spatial and grouped dimensions have fixed
+ * sizes.
  *
  * Splitting: if the batch is split, lhs and y are; if outputs are, rhs and y are; if inputs are,
  * lhs and rhs are, and each part computes partial sums. Dimensions with groups are not split.
@@ -364,8 +365,9 @@ static void add_features(const geometry *g, int64_t at, int64_t from, int n, dou
     }
 }
 
-/* Adds to sum[n] the products of the window at position p. `at` and `from` are the offsets at which
- * the group begins in lhs and rhs. */
+/* Adds to sum[n], for n consecutive outputs, the products of the window at position p. at: offset
+ * in lhs of the first feature of the group, at the first position of the example; from: offset in
+ * rhs of the first of these outputs. */
 static void add_window(const geometry *g, const int64_t p[DT_MAX_SPATIAL], int64_t at, int64_t from,
                        int n, double *sum) {
     int64_t i[DT_MAX_SPATIAL], k[DT_MAX_SPATIAL];

@@ -346,8 +346,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
 /* ---- the definition: sums run over k in order; floats in double, integers wrap ---- */
 
 /* The sum over contracted dimensions for an element of y. `outer` walks over all of them but the
- * last of the list, which has n elements, step_a and step_b apart in a and b: it is most of the
- * work. */
+ * last of the list, which has n elements, step_a and step_b apart in a and b. */
 typedef struct dot_sum {
     const dt_view *a, *b;
     dt_walk outer;

@@ -175,7 +175,8 @@ static dt_value power_base(dt_value a, dt_value b, dt_value dy) {
     return dt_multiply(dy, dt_multiply(b, dt_power(a, dt_subtract(safe, dt_like(b, 1)))));
 }
 
-/* Emits the gradient of the exponent: dy * y * log a, or 0 where a is not positive. */
+/* Emits the gradient of the exponent: dy * y * log a, with 0 in place of log a where a is not
+ * positive. */
 static dt_value power_exponent(dt_value a, dt_value y, dt_value dy) {
     dt_value is_positive = dt_compare(a, dt_like(a, 0), DT_GT);
     dt_value safe = dt_select(is_positive, a, dt_like(a, 1));
@@ -183,7 +184,7 @@ static dt_value power_exponent(dt_value a, dt_value y, dt_value dy) {
 }
 
 /* power: y = a to the power of b, as pow(3) defines it.
- * gradient: da = dy b a^(b - 1), 0 where b = 0; db = dy y log(a), 0 where a <= 0 */
+ * gradient: da = dy b a^(b - 1), 0 where b = 0; db = dy y log(a), with 0 for log(a) where a <= 0 */
 BINARY_OP(power, floats, dt_portable_pow(a, b), NULL, power_base(a, b, dy),
           power_exponent(a, y, dy), .traits.positive = true, .operations = 5, .forms.onnx = "Pow")
 
@@ -208,7 +209,7 @@ UNARY_OP(log, floats, dt_portable_log(x), NULL, dt_divide(dy, x), .traits.positi
 UNARY_OP(sqrt, floats, sqrt(x), NULL, dt_divide(dy, dt_add(y, y)), .traits.positive = true,
          .operations = 2, .forms.onnx = "Sqrt")
 
-/* rsqrt: y = 1 / the square root of x; NaN below 0, inf at 0.
+/* rsqrt: y = 1 / the square root of x; NaN below 0, inf at 0, -inf at -0.
  * gradient: dx = -dy y^3 / 2 */
 UNARY_OP(rsqrt, floats, 1 / sqrt(x), NULL,
          dt_multiply(dy, dt_multiply(dt_multiply(y, dt_multiply(y, y)), dt_like(y, -0.5))),

@@ -4,8 +4,9 @@
  * numbers follow those of the previous replica, so random numbers keyed by them do not depend on
  * how the batch is divided.
  *
- * dt_fold stacks the rows of all replicas and replaces the op by iota. It cannot be split in one
- * memory space, since a part does not know where it begins. Over devices it is known.
+ * dt_fold stacks the rows of all replicas and replaces the op by iota. In one memory space the op
+ * cannot be split, since a part does not know the number of its first example. Over devices that is
+ * known.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

@@ -14,8 +14,8 @@
  * gradient: none
  * stablehlo: constant
  *
- * Only x's type is read, so its elements need not be moved between devices. Splitting: x is whole,
- * since a part has another size.
+ * Only x's type is read, so its elements need not be moved between devices. Splitting: in one
+ * memory space x is not split, since a part has another size.
  */
 #include "op/cells.h"
 #include "op/partition.h"

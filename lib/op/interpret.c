@@ -175,7 +175,7 @@ void dt_op_widen(const dt_node *n, void *attr) {
 }
 
 /* Returns the node with float32 in place of 16-bit floats. attr: memory for a copy of its
- * attributes, which is made if they contain the type or ask for rounding. */
+ * attributes, which is made if they include a type or a flag for rounding. */
 static dt_node widened_node(const dt_node *n, void *attr) {
     dt_node wide = *n;
     wide.type = widened(&n->type);

@@ -6,8 +6,8 @@
  * (C2) axis is a dimension of the type.
  * (C3) The elements are numbers.
  *
- * Splitting: along every dimension but `axis`, since a part does not know its first index. Over
- * devices it is known.
+ * Splitting: along every dimension but `axis`, since a part does not know its first index; over
+ * devices that is known, so along `axis`, too.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

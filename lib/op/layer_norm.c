@@ -5,7 +5,8 @@
  *
  *     y[.., d] = (x[.., d] - mean) / sqrt(variance + epsilon) * gamma[d] + beta[d]
  *
- * with the mean of the row's features, and the mean of their squared differences from it.
+ * where the mean is that of the row's features, and the variance is the mean of their squared
+ * differences from it.
  *
  * (C1) x holds floats and has at least one feature, in the last dimension, which is not the batch.
  * (C2) gamma and beta are of x's dtype and have one number for each feature.

@@ -19,7 +19,7 @@
  *
  * The batch: while a program is divided over devices, a size -k in a type stands for k * B / parts
  * rows. `parts` is the product of the sizes of all axes that cut the batch of some value, so that
- * every part of the batch can be expressed. The whole batch is then -k * parts.
+ * every part of the batch can be expressed. A whole dimension of k * B rows is then -k * parts.
  */
 #ifndef DT_OP_MESH_H
 #define DT_OP_MESH_H
@@ -66,7 +66,8 @@ typedef struct dt_layout {
 bool dt_layout_equal(const dt_layout *a, const dt_layout *b);
 /* Returns the axes that cut at least one dimension. */
 dt_mesh_axes dt_layout_axes(const dt_layout *l);
-/* Returns the type of a device's part of a value of type `whole`. `parts` is explained above. */
+/* Returns the type of a device's part of a value of type `whole`. The comment at the top of this
+ * file explains `parts`. */
 dt_type dt_layout_type(const dt_type *whole, const dt_layout *l, const dt_mesh *m, int64_t parts);
 /* Prints the axes that cut each dimension, "[-, {0}, {1,2}]", or "whole" if none is cut; then ",
  * partial sum over {0}" if the value is partial. */

@@ -121,8 +121,8 @@ typedef struct dt_slice_attr {
 typedef struct dt_reverse_attr {
     uint32_t dims;
 } dt_reverse_attr;
-/* The division of the batch that a segment op uses: by replicas, by the shards of
- * `reproducible`, or into equal pieces for threads (pass/tiles.c). */
+/* The division of the batch that a segment op uses: by replicas, by the shards of `reproducible`,
+ * or into tiles for threads, whose sizes differ by at most 1 (pass/tiles.c). */
 typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_TILES } dt_cut;
 /*
  * The segment ops appear in folded graphs, where the rows of all replicas are stacked and B counts
@@ -326,8 +326,8 @@ dt_status *dt_interpret_each(const dt_graph *const *g, const dt_env *env, int re
                              dt_interpretation *out) DT_MUST_USE;
 void dt_interpretation_release(dt_interpretation *r);
 /* Changes attr, a copy of the attributes of a node on 16-bit floats, to those of the op on float32
- * that defines it: a type in them becomes float32, and for bfloat16 products inside the op are
- * rounded. */
+ * that defines it: a type in them becomes float32, and for bfloat16 the operands of products inside
+ * the op are rounded. */
 void dt_op_widen(const dt_node *n, void *attr);
 
 #endif

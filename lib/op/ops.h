@@ -5,8 +5,8 @@
  * those below, and includes this file; undefined ones expand to nothing.
  *
  *   DT_OP(name)           an op
- *   DT_UNARY(name)        one of one input without attributes: dt_name(x) is made of its row
- *   DT_BINARY(name)       one of two inputs: dt_name(a, b), which broadcasts as NumPy does
+ *   DT_UNARY(name)        an op with one input and no attributes: build.c makes dt_name(x)
+ *   DT_BINARY(name)       one with two inputs: dt_name(a, b), which broadcasts as NumPy does
  *   DT_LOOP(name, y)      the executor's loop of an element-wise op over float32: y is an element
  *                         of the result as an expression in the inputs' elements X, Y and Z;
  *                         functions in it are those of exec/simd/math.h

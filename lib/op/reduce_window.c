@@ -5,7 +5,7 @@
  * pooled.
  *
  * (C1) x holds floats, and the kind is one of the three.
- * (C2) Windows have sizes, strides and dilations of at least 1, and there is at least one.
+ * (C2) Windows have sizes, strides and dilations of at least 1, and at least one position.
  * (C3) Along the batch they have one element.
  *
  * Padding does not count as elements: the sum of nothing is 0, the maximum -inf, the minimum inf.

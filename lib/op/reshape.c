@@ -8,7 +8,7 @@
  *
  * call: dt_value dt_reshape(dt_value x, int rank, const int64_t *dim)
  * computes: The same elements, in row-major order, in the shape dim[rank]. A size of -k stands for
- * k times the batch, so -1 is what dt_dim returns for it.
+ * k times the batch; -1, which dt_dim returns for the batch, is the batch itself.
  * shape: dim[rank]
  * expects: (C1) at most 8 dimensions, and only the first may be the batch; (C2) as many elements as
  * x, for every size of the batch

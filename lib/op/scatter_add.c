@@ -4,8 +4,10 @@
  * index[i..] = v. Numbers without a row in y add nothing. Floats are added in double, in the order
  * of i.., and rounded once; integers wrap.
  *
- * (C1) index holds integers. (C2) x holds numbers and begins with the dimensions of the index. (C3)
- * y has at least one row; the result has no batch dimension: the batch of x is indexed by `index`.
+ * (C1) index holds integers.
+ * (C2) x holds numbers and begins with the dimensions of the index.
+ * (C3) y has at least one row; the result has no batch dimension: the batch of x is indexed by
+ * `index`.
  *
  * Splitting: along the dimensions of the index, which leaves partial sums, and along those of the
  * rows. Over devices, y's rows can be split, too: each device subtracts the number of its first row
@@ -162,9 +164,10 @@ static dt_hlo_value scatter(dt_hlo *h, dt_hlo_value x, dt_hlo_value index, const
                          dt_hlo_list(window, n).s, rank);
 }
 
-/* Writes row numbers in `tables` tables of `rows` rows each, which lie one after the other. The
- * numbers of `index` are divided into ranges of equal length, one for each table. A number out of
- * range becomes rows * tables, a row that does not exist. */
+/* Writes, for each number of `index`, the number of its row in `tables` tables of `rows` rows each,
+ * one after the other. The numbers of `index` are divided into ranges of equal length (the last may
+ * be shorter), one for each table. A number out of range becomes rows * tables, a row that does not
+ * exist. */
 static dt_hlo_value rows_of_tables(dt_hlo *h, dt_hlo_value index, int64_t rows, int64_t tables) {
     const int64_t n = dt_type_elements(&index.type), of_each = (n + tables - 1) / tables;
     const dt_type numbers = dt_type_of(DT_INT64, 1, &n);

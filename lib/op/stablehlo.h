@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes ops as StableHLO text. Rows of the op table have these functions for it, apart from those
- * of ops that never reach a StableHLO program and of arguments and variables, which have neither:
+ * Writes ops as StableHLO text. A row of the op table has one of these functions for it, or both.
+ * Arguments, variables and ops that never reach a StableHLO program have neither:
  *
  *   stablehlo   writes one or a few operations of StableHLO; dt_hlo_same for ops that have
  *               StableHLO's name and meaning

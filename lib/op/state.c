@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adds arguments and variables to a trace. Most of the functions are declared in graph.h, but they
- * use rows of the op table, which room graph must not include, so they are defined here.
+ * use rows of the op table, which files of lib/graph must not include, so they are defined here.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -44,7 +44,7 @@ void dt_window_print(const dt_window *w, const int64_t *size, int n, dt_str *out
 /* Checks constraints (C1) to (C3) of reduce_window for q->in[0]; *out is the type of its result. */
 dt_status *dt_windows_infer(const dt_infer *q, const dt_reduce_window_attr *a,
                             dt_type *out) DT_MUST_USE;
-/* Returns the number of elements that all windows read, padding included. */
+/* Returns the number of elements that all windows cover together, padding and holes included. */
 double dt_windows_elements(const dt_reduce_window_attr *a, const dt_type *out);
 /* Returns the same windows for tensors that are stacked along a new dimension 0; rank is that of a
  * tensor. */
