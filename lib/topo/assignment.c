@@ -5,9 +5,9 @@
  *
  * A replica is a block of computation_shape cores, computation_stride apart. The mesh is divided
  * into such blocks, and the replicas get a grid of them that is as close to a cube as possible, so
- * that they are near each other. If replicas use whole chips at stride 1 and fill the mesh, both
- * the chips in a block and the blocks in the mesh follow rings (assignment_ring.c), unless the
- * caller wants mesh order:
+ * that they are near each other. If replicas use whole chips at stride 1 and are as many as fit
+ * into the mesh, both the chips in a block and the blocks in the mesh follow rings
+ * (assignment_ring.c), unless the caller wants mesh order:
  *
  *     v3-8, computation_shape [1,1,1,2], 4 replicas         r0 -- r1
  *                                                            |     |
@@ -326,7 +326,7 @@ static int64_t root_above(int64_t n, int power) {
 /* Chooses the number of replicas along each axis, as close to a cube as possible. The axis with
  * room for the fewest replicas comes first; of equal axes, core comes before x, y and z. If r
  * replicas are left for n axes, an axis gets the n-th root of r, rounded up, but at most its room;
- * the next axis then divides r by that, rounded up. */
+ * then r is divided by that and rounded up for the axes that follow. */
 static void replica_grid(const plan *p, int grid[4]) {
     static const int visit[4] = {3, 0, 1, 2};
     bool done[4] = {false};

@@ -3,7 +3,7 @@
  * Generations of chips, one row each: DT_CHIP(generation, fields of dt_chip). There is no include
  * guard: each user defines DT_CHIP in its own way and includes this file. SI units; rates of links
  * are those of one direction (a link of "164 GB/s" in some tables is two times 82). Numbers that
- * are not published are 0.
+ * are unknown are 0.
  *
  * Comments name the source of each number, as `source: NAME` or `NAME: what it says`:
  *
@@ -157,9 +157,9 @@ DT_CHIP(
     .link_Bps =
         45e9, /* source: Scaling book; Cloud TPU docs: 400 GB/s per chip both ways: 50 nominal */
     .hop_s = 1e-6,           /* source: Scaling book */
-    .ring_efficiency = 0.95, /* Scaling book: measured along the 16 of 8x16, from 10 MB up */
-    /* calibrated on the Scaling book's profile: an all-gather of 33.5 MB over 4 without
-     * wraparound, 680 us */
+    .ring_efficiency = 0.95, /* Scaling book: measured along y of 8x16, from 10 MB up */
+    /* calibrated on the Scaling book's profile: an all-gather of 33.5 MB over 4 chips without
+     * wraparound took 680 us */
     .line_efficiency = 0.83,
     /* calibrated on the Scaling book's profile of v5e: an all-gather of 131 kB in 8 us, of which
      * 3 are hops */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a block of logical devices fits. For a given slice, lists the blocks with that number of
- * devices that fit, and those that do not with the axis that is too short. For each generation, the
+ * Where a block of logical devices fits. For a given slice, lists all blocks with as many devices:
+ * those that fit and, with the axis that is too short, those that do not. For each generation, the
  * smallest slices with room are listed.
  */
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints a slice as JSON for programs: `dtrain topology --json`. Devices are ordered by host and,
- * within a host, by id, as in the compiler's list.
+ * within a host, by id.
  */
 
 #include "base/arena.h"

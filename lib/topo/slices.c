@@ -16,8 +16,8 @@
 
 /*
  * Determines which slices exist. One rule applies to all generations, with numbers from the
- * generation's row in topo/chips.h. Slices of other forms than boxes of cubes are there. A pod
- * with optical switches (v4, v5p, tpu7x) joins whole cubes of 4x4x4 chips into any box up to a
+ * generation's row in topo/chips.h. That row also lists the slices that are not boxes of cubes. A
+ * pod with optical switches (v4, v5p, tpu7x) joins whole cubes of 4x4x4 chips into any box up to a
  * number of cubes, either with its sides in any order or only from short to long:
  *
  *     4x4x4   4x4x8   4x4x12 ... 4x8x8 ... 12x16x16 ... 16x16x24

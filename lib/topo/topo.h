@@ -108,7 +108,7 @@ typedef struct dt_chip {
     double ring_efficiency;
     /* The part of link_Bps that collectives reach if their ranks do not form such rings. */
     double line_efficiency;
-    /* The part of the two efficiencies above that all-reduces reach; 0: all of it. */
+    /* The part of ring_efficiency and line_efficiency that all-reduces reach; 0: all of it. */
     double sum_efficiency;
     /* The constant time of a collective in seconds, for starting it and waiting for all devices. */
     double collective_s;

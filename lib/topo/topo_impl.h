@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declarations that only the files of this room use. */
+/* Declarations that only the files of lib/topo use. */
 #ifndef DT_TOPO_IMPL_H
 #define DT_TOPO_IMPL_H
 
