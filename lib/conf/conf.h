@@ -5,12 +5,13 @@
  * `1e-4` or `010` mean, or that they are refused. Reading continues after most faults, so that one
  * run reports up to DT_MAX_ERRORS of them; a syntax error or an exceeded limit ends it.
  *
- * Merge keys (`<<: *base`, `<<: [*first, *second]`) are entries of the mappings that they name; if
- * keys are equal, the mapping's own entry is used, or else that of the first mapping.
+ * A merge key (`<<: *base`, `<<: [*first, *second]`) adds the entries of the mappings that it
+ * names; if keys are equal, the mapping's own entry is used, or else that of the first of these
+ * mappings.
  *
  * These are refused while reading: more than 1 MiB, 64 levels or 10,000 nodes (including copies
- * made by aliases), duplicate keys, a second document, tags, keys that are not strings, control
- * characters, invalid UTF-8.
+ * made by aliases), duplicate keys, a second document, tags, keys that are empty, lists or
+ * mappings, control characters, invalid UTF-8.
  */
 #ifndef DT_CONF_CONF_H
 #define DT_CONF_CONF_H

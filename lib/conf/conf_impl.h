@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declarations that only the files of this room use. */
+/* Declarations that only the files of lib/conf use. */
 #ifndef DT_CONF_CONF_IMPL_H
 #define DT_CONF_CONF_IMPL_H
 
@@ -51,7 +51,7 @@ dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml y, dt_tree **out) DT_MUST_USE;
 
 /* What precedes a syntax error and is often its cause: the last scalar, and the open bracket. */
 typedef struct dt_yaml_before {
-    bool quoted; /* whether the last scalar is quoted */
+    bool quoted; /* whether the last scalar is quoted or a block */
     yaml_mark_t start, end;
     const dt_location *bracket; /* the innermost bracket that is open; NULL: no bracket is open */
 } dt_yaml_before;

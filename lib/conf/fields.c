@@ -231,7 +231,7 @@ static bool suits(const dt_field *f, const dt_tree *t) {
 }
 
 /* Returns the form that reads t or reports its error. Returns NULL if no form fits and the field
- * has the message, `expected` or `refuse`. */
+ * has a message for that (`expected` or `refuse`). */
 static const dt_field *form_for(const dt_field *of, const dt_tree *t) {
     const dt_field *other = NULL, *likely = NULL, *otherwise = NULL;
     for (const dt_field *f = of->forms; f->kind != DT_FIELD_END; f++) {
@@ -245,7 +245,7 @@ static const dt_field *form_for(const dt_field *of, const dt_tree *t) {
     return likely ? likely : otherwise ? otherwise : of->forms;
 }
 
-/* Returns the field of a table whose struct is a member, at offset `base`, of another struct. */
+/* Returns a copy of f for a struct in which the struct of f begins at offset `base`. */
 static dt_field moved_by(const dt_field *f, size_t base) {
     dt_field moved = *f;
     moved.offset += base;
@@ -495,8 +495,8 @@ static bool is_only_value(const reading *r, const dt_field *f, const dt_tree *t)
     return dt_tree_same(t, only);
 }
 
-/* Whether t is written as the default of f is. Fields that record whether they are given have no
- * default in this sense. */
+/* Whether t is written as the default of f is. Required fields, and those that record whether they
+ * are given (`set`), have no default in this sense. */
 static bool is_default(const reading *r, const dt_field *f, const dt_tree *t) {
     const dt_tree *preset = NULL;
     if (f->set || f->required) return false;

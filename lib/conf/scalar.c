@@ -280,8 +280,8 @@ dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out) {
 
 /* ---- booleans and texts ---- */
 
-/* Returns "true" or "false" if `word` probably means it, in any case: yes, no, on, off, true,
- * false, 1, 0. Else returns NULL. */
+/* Returns "true" or "false" if `word` probably means it, in any letter case: yes, no, on, off,
+ * true, false, 1, 0. Else returns NULL. */
 static const char *meant(const char *word) {
     static const char *const words[][2] = {{"yes", "true"},  {"no", "false"},  {"on", "true"},
                                            {"off", "false"}, {"true", "true"}, {"false", "false"},
