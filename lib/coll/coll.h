@@ -2,7 +2,7 @@
 /*
  * Collectives as lists of moves: in each round, which rank sends which chunk to which rank. An
  * algorithm is a function that writes the moves of an all-gather for a number of ranks. The costs
- * of other collectives (coll/exchange.h) follow from them:
+ * of two other collectives (coll/exchange.h) follow from them:
  *
  *     all-gather       each chunk spreads from its owner to all ranks
  *     reduce-scatter   the same moves backwards: contributions are added on their way to the owner

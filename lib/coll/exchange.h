@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cost of a collective, given the coordinates of the ranks of all groups that run it. Other
- * rooms use this header and coll/coll.h only. All groups run at the same time, so they contend for
- * links.
+ * The cost of a collective, given the coordinates of the ranks of all groups that run it. Files
+ * outside of lib/coll use this header and coll/coll.h only. All groups run at the same time, so
+ * they contend for links.
  *
  * For an all-gather, reduce-scatter or all-reduce, groups that are grids (coll/grid.h) use the axes
  * of the torus, by the schedule that is fastest for so many bytes (coll/torus.h). Other groups use

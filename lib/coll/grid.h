@@ -24,7 +24,8 @@ enum { DT_GRID_SIDE = 256, DT_GRID_AXES = 4, DT_CORE_AXIS = 3 };
 
 typedef struct dt_grid_axis {
     int size;   /* size of the topology's mesh along the axis */
-    bool wrap;  /* whether a link joins the two ends of the mesh along the axis */
+    bool wrap;  /* whether a link joins the two ends of the mesh along the axis, and does not
+                 * twist */
     int ranks;  /* number of ranks of a group along the axis; 1: groups do not extend along it */
     int stride; /* distance between neighbouring ranks of a group along the axis; 0: one rank */
     /* Whether the last of 3 or more ranks of a group is as close to the first one, over the link

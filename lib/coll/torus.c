@@ -273,7 +273,7 @@ static void price_phase(bill *b, int phase, bool backwards, double bytes) {
     memset(&b->phase, 0, sizeof b->phase);
 }
 
-/* Returns an empty bill, 32 KiB, which stacks of 64 KiB have no room for. */
+/* Returns an empty bill. It has 32 KiB, too much for the stacks of some threads. */
 static bill *bill_open(const dt_torus *s, const dt_wires *wires) {
     bill *b = dt_alloc(sizeof *b);
     b->s = s;

@@ -68,7 +68,8 @@ bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out);
  * Each group holds `bytes` bytes. Every message goes along one axis after the other, in the shorter
  * direction along each. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires);
-/* The same between all chips of a twisted slice, for which dt_grid_is_whole must be true. */
+/* Returns the cost of an all_to_all between all chips of a twisted slice. dt_grid_is_whole must be
+ * true. */
 dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g, double bytes,
                                          const dt_wires *wires);
 /* Whether the grid has one group, which has all chips of a slice. */
