@@ -7,8 +7,8 @@
  *     UTF-8                                   the text; lines end with LF or CRLF
  *     UTF-16; UTF-32 with a byte order mark   an error that names the encoding
  *     another byte (Latin-1), NUL             an error that names the byte, its line and its column
- *     Parquet, gzip, an HTML page, ...        an error that names the kind of file and
- *                                             how to convert it
+ *     Parquet, gzip, an HTML page, ...        an error that names the kind of file and,
+ *                                             for most kinds, what to do with it
  */
 #ifndef DT_BASE_TEXT_H
 #define DT_BASE_TEXT_H
@@ -24,7 +24,7 @@
 /* The format of a file, recognized by its first bytes. */
 typedef struct dt_file_sort {
     const char *what; /* the format with its article: "a Parquet file" */
-    /* how to convert the file: "convert it to CSV or NPY, ..."; NULL: the table has no advice */
+    /* what to do with the file: "decompress it with gunzip"; NULL: there is no advice */
     const char *remedy;
     enum {
         /* A format that is considered only if the bytes are not text, since a table may begin with

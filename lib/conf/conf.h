@@ -225,8 +225,8 @@ typedef struct dt_field {
      *   TREE       for lists of keys and for the schema only, since code reads the value: its form
      *              depends on other keys (a loss for each output, files by the format), or it has a
      *              grammar or messages of its own (a Repeat's variables). scripts/check-size counts
-     *              such fields, unless the form only names a kind. An empty table: the key can only
-     *              be left out. NULL: any value.
+     *              most of these fields. An empty table: the key can only be left out. NULL: any
+     *              value.
      *   LIST, MAP  the forms of an item; their offsets count from the item's struct, whose size is
      *              `size`
      *   TABLE      the forms of keys that the table lacks

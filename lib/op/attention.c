@@ -18,7 +18,8 @@
  * for a query that may not attend to any key.
  *
  * (C1) Query, key and value hold floats of one dtype, position holds integers.
- * (C2) Their dimensions agree as above; B can only be among the leading ones.
+ * (C2) They have these shapes, with the same leading dimensions B..; the batch can only be one of
+ * the leading dimensions.
  * (C3) There is at least one key.
  *
  * A composite of dot_general and softmax, kept as one op so that a back end need not store the
@@ -260,11 +261,11 @@ void dt_attention_print(const void *attr, dt_str *out) {
     if (a->rounded) dt_str_puts(out, " rounded");
 }
 
-/* ---- in other ops ---- */
+/* ---- attention expressed in other ops ---- */
 
 /*
- * attention and its gradients in the ops that they are composites of: products head by head, (B..,
- * N, T, S) scores, exponentials. The three gradients have nodes of the trace in common.
+ * attention and its gradients expressed in other ops: products head by head, (B.., N, T, S) scores,
+ * exponentials. The three gradients have nodes of the trace in common.
  */
 
 /* In all values the leading dimensions are 0 .. lead - 1; in the scores heads, queries and keys

@@ -53,7 +53,7 @@ static void grad(dt_grad *g) {
         if (!stretches(&x, &a->type, d, a->dims[d])) kept |= 1u << a->dims[d];
     int perm[DT_MAX_RANK], n = 0;
     for (int d = 0; d < x.rank; d++)
-        /* counts the dimensions that dy keeps, to number this one among them */
+        /* the popcount is the dimension's index among those that `kept` keeps */
         if (kept >> a->dims[d] & 1) perm[n++] = __builtin_popcount(kept & dt_all_dims(a->dims[d]));
     dt_value sum = dt_reduce(g->dout, DT_REDUCE_SUM, dt_all_dims(a->type.rank) & ~kept);
     g->din[0] = dt_reshape(dt_transpose(sum, perm), x.rank, x.dim);

@@ -424,8 +424,8 @@ static void eval(const dt_call *c) {
 /* ---- cost, text ---- */
 
 /* The convolution as a product of matrices: a row for each place of the window, a column for each
- * output; the sum runs over the elements under the window. Matrix units multiply padding as well
- * (`product`), but not holes; `flops` counts neither. */
+ * output; the sum runs over the elements under the window. The product counts padding, which matrix
+ * units multiply as well, but not holes; cost->flops counts neither. */
 static void cost(const dt_call *c, dt_cost *cost) {
     const dt_convolution_attr *a = c->node->attr;
     const dt_type *x = &c->in[0].type, *w = &c->in[1].type;

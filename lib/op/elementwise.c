@@ -75,8 +75,8 @@ dt_value dt_placement(dt_value pred, dt_value dy) { return dt_select(pred, dy, d
  * gradients of its inputs, expressions in these, the result y and its gradient dy. Members of
  * dt_op follow.
  *
- * The comment before a row is that of the public header (scripts/op-header). Its constraints are
- * those of `wanted`, unless it has its own.
+ * scripts/op-header copies the comment before a row to the public header. The constraints in it are
+ * those of `wanted`, unless the comment lists its own.
  */
 #define OP_ROW(op, n, wanted, ...)                                                                 \
     const dt_op dt_op_##op = {.name = #op,                                                         \

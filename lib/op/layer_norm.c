@@ -27,8 +27,8 @@
 /*
  * layer_norm and its gradients over devices that split the features: sums over a row are added over
  * devices, first those for the mean and then, with the mean, those of squares. The ops are
- * expressed in the ops that they are composites of; the gradients reuse the nodes of the
- * statistics.
+ * expressed in the ops that they are composites of; the gradients reuse the nodes that compute
+ * means and variances.
  */
 
 /* ---- factors: one for each dimension of x; the last one is also that of all vectors of features

@@ -73,7 +73,7 @@ typedef struct dt_dot_attr {
     int8_t n_batch, n_contract;
     int8_t lhs_batch[DT_MAX_RANK], rhs_batch[DT_MAX_RANK];
     int8_t lhs_contract[DT_MAX_RANK], rhs_contract[DT_MAX_RANK];
-    int8_t in_order; /* bool: whether the result's dimensions are in the order of lhs, as above */
+    int8_t in_order; /* bool: whether the result's first dimensions are in the order of lhs */
 } dt_dot_attr;
 typedef struct dt_compare_attr {
     int64_t direction;
@@ -127,8 +127,8 @@ typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_TILES } dt_cut;
 /*
  * The segment ops appear in folded graphs, where the rows of all replicas are stacked and B counts
  * them all. All but the last two apply another op to the rows of each segment. A cut has S = count
- * segments; env->offsets (replicas) or env->shards holds the S + 1 borders in examples (piece s of
- * B begins at B s / S); a dimension k * B is cut at k times them.
+ * segments; env->offsets (replicas) or env->shards holds the S + 1 borders in examples (tile s of B
+ * begins at B s / S); a dimension k * B is cut at k times these borders.
  *   segment_reduce(x)           (B, ...) -> (S, ...): a reduce per segment over `dims`, which
  *                               contain dimension 0; an empty sum is 0
  *   segment_deviations(x)       (B, ...) -> (S, ...): a sum per segment of the squares of
@@ -232,7 +232,8 @@ dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged);
 /* For dt_all_gather along axis 0: returns the index in the result of each row of x, int32 (rows of
  * x). Sets *rows to the number of rows of the result; in a step that is compiled for the largest
  * batch, this can be more than all replicas have together. Fails with NEEDS_ROWS if dimension 0 of
- * x is B and the trace does not know its size, or if it is another multiple of B. */
+ * x is B and the trace does not know its size, or if it is another multiple of B, unless replicas
+ * are traced one by one. */
 dt_value dt_gather_places(dt_value x, int64_t *rows);
 /* Adds the rows of x, (i..., ...), to a value of zeros, (rows, ...): row j of x is added to row
  * index[j], or to none if that is outside of 0 .. rows - 1. index: (i...) */

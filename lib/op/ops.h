@@ -10,8 +10,8 @@
  *   DT_LOOP(name, y)      the executor's loop of an element-wise op over float32: y is an element
  *                         of the result as an expression in the inputs' elements X, Y and Z;
  *                         functions in it are those of exec/simd/math.h
- *   DT_VARIANT(name, y)   one more loop of the op above it, for other attributes; forms.loop of the
- *                         op's row chooses the loop
+ *   DT_VARIANT(name, y)   one more loop of the op of the preceding DT_LOOP, for other attributes;
+ *                         forms.loop of the op's row chooses the loop
  *   DT_WHOLE(name, y)     like DT_LOOP, for integers and bools as int64: I, J and K are the inputs'
  *                         elements; DT_WHOLE_VARIANT(name, y) is like DT_VARIANT
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * optimization_barrier: y = x, computed only after `after`. StableHLO's takes any number of values
- * and returns them all; this one returns the first.
+ * optimization_barrier: y = x, computed only after `after`. StableHLO's optimization_barrier takes
+ * any number of values and returns them all; this one returns the first.
  *
  * Since y is another node than x, passes that merge equal nodes do not merge an op on y with the
  * same op on x. So a value can be computed a second time, later (pass/remat.c). The executor copies

@@ -29,7 +29,8 @@ typedef struct dt_placement {
     int64_t size; /* number of elements of the value; of a broadcast, those of its input */
 } dt_placement;
 
-/* Returns the device of a node's value, by the rules above. in: the placements of its inputs. */
+/* Returns the device of a node's value, by the rules at the top of this file. in: the placements of
+ * its inputs. */
 dt_placement dt_placement_of(const dt_node *n, const dt_placement *in);
 /* Like dt_placement_of, for a value of a trace: first finds the placements of its inputs, and of
  * their inputs. The device is DT_ANYWHERE if the value depends neither on an argument nor on an

@@ -72,8 +72,8 @@ static dt_hlo_value multiplied(const words *w, dt_hlo_value x, uint64_t by, dt_h
     return dt_hlo_convert(w->h, wide, DT_UINT32);
 }
 
-/* Emits word `half` of the key plus `added`, by which the key differs from that of the first round,
- * for every element. */
+/* Emits word `half` (0 or 1) of a round's key for every element: that word of the first round's key
+ * plus `added`. */
 static dt_hlo_value key_of(const words *w, int half, uint32_t added) {
     const dt_type scalar = dt_scalar_type(DT_UINT32);
     if (!w->is_value) return dt_hlo_word(w->h, &w->type, (uint32_t)(w->key >> 32 * half) + added);

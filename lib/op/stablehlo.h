@@ -104,9 +104,9 @@ dt_hlo_value dt_hlo_nothing(dt_hlo *h, int kind, dt_dtype dtype);
 dt_hlo_value dt_hlo_reduce(dt_hlo *h, int kind, dt_hlo_value x, unsigned dims);
 
 /* Returns the index along `axis` of the largest element, or of the first of equal ones; NaN counts
- * as the largest. type: that of the result, which lacks the axis. It is a reduction of pairs, which
- * reads x once. Comparing x with its maximum instead would be wrong if the compiler computed x
- * twice and rounded it differently. */
+ * as the largest. type: that of the result, which lacks the axis. The program reduces pairs
+ * (element, index), which reads x once. Comparing x with its maximum instead would be wrong if the
+ * compiler computed x twice and rounded it differently. */
 dt_hlo_value dt_hlo_argmax(dt_hlo *h, dt_hlo_value x, int axis, const dt_type *type);
 
 /* Writes gather: rows of a table by their numbers. A number out of range selects the nearest

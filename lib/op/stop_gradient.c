@@ -5,8 +5,8 @@
  * gradient: none
  * stablehlo: x itself
  *
- * For terms whose gradients are known to cancel, such as the mean inside a variance. dt_simplify
- * removes the op.
+ * It is for terms whose gradients are known to cancel, such as the mean inside a variance.
+ * dt_simplify removes the op.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

@@ -10,8 +10,8 @@
  * false if strides, dilations or `size` are below 1, `in` is negative, or one of these numbers or
  * the padding is too large to count. */
 bool dt_window_count(const dt_window *w, int64_t size, int64_t in, int64_t *out);
-/* The number of windows along a dimension, and of elements under all of them, without the holes of
- * dilation; all 0 if dt_window_count returns false. */
+/* The number of windows along a dimension, and of elements under all of them, not counting holes
+ * that base_dilation inserts; all 0 if dt_window_count returns false. */
 typedef struct dt_window_taps {
     int64_t windows;
     double all, real; /* all: padding included; real: without padding */
@@ -35,8 +35,8 @@ static inline int64_t dt_dilated(int64_t n, int64_t dilation) {
 }
 
 /* Prints " size=[1,2] stride=[1,2] low=[0,1] high=[0,1] base_dilation=[1,2] dilation=[1,2]" for n
- * dimensions, without the lists after that of sizes in which all are 1 (low, high: 0). size NULL:
- * without sizes. */
+ * dimensions. Leaves out lists other than sizes whose elements are all 1 (of low and high: all 0).
+ * size NULL: leaves out sizes. */
 void dt_window_print(const dt_window *w, const int64_t *size, int n, dt_str *out);
 
 /* ---- windows over several dimensions, of reduce_window and select_and_scatter ---- */
