@@ -81,9 +81,9 @@ _Bool dt_add_fits(int64_t a, int64_t b, int64_t *out) {
 enum { LARGE_PAGE = 2 << 20 };
 
 /* Asks the kernel for large pages in the part of a block of n bytes that covers whole ones, if the
- * block is at least as large as two of them; this makes page faults 500 times rarer. Faults took a
- * seventh of the time to plan a graph of 50,000 nodes. If the kernel refuses, the program is only
- * slower. */
+ * block is at least as large as two of them; this makes page faults about 500 times rarer. Faults
+ * took a seventh of the time to plan a graph of 50,000 nodes. If the kernel refuses, the program is
+ * only slower. */
 static void want_large_pages(void *p, size_t n) {
 #ifdef MADV_HUGEPAGE
     if (n < 2 * (size_t)LARGE_PAGE) return;

@@ -123,7 +123,7 @@ typedef enum dt_field_kind {
     DT_FIELD_INTS,  /* the member is a dt_ints */
     DT_FIELD_REALS, /* the member is a dt_reals */
     DT_FIELD_TEXTS, /* the member is a dt_texts */
-    DT_FIELD_TREE,  /* the member is a const dt_tree *, which code reads: see `forms` */
+    DT_FIELD_TREE,  /* the member is a const dt_tree *, whose value C code reads */
     DT_FIELD_TABLE, /* the member is a struct, which has its own table */
     /* the member is a double in seconds; a job writes a time such as 30s, 10m or 2h */
     DT_FIELD_SECONDS,

@@ -2,8 +2,9 @@
 /*
  * Queries on an assignment: where a replica is, which replicas a host has, the grid that replicas
  * form, and the order in which a ring collective should visit them. The order of replica numbers
- * makes a bad ring if they count the chips row by row: on v3-8 with a replica per core it crosses
- * the square twice. The ring through all chips (dt_ring) visits the replicas in a better order.
+ * makes a bad ring if they count the chips row by row: on v3-8 with a replica per core, two of its
+ * steps lead to the diagonally opposite chip. The ring through all chips (dt_ring) visits the
+ * replicas in a better order.
  *
  *     r0 r1 -- r2 r3        0 1 2 3 4 5 6 7: from 3 to 4 and from 7 to 0 two links
  *       |        |

@@ -80,7 +80,7 @@ DT_CHIP(v3, .kind = "TPU v3",                   /* source: libtpu */
                    .measured_hbm = 0.70,
                    .calibrated = "convnets"},
         /* DSSA paper: 656 Gbit/s; Cloud TPU docs: pod all-reduce 340 TB/s over 1024 chips of 4
-     * links: 83 */
+     * links, so 83 GB/s per link */
         .links = 4, .link_Bps = 82e9, .hop_s = 1e-6,      /* source: Scaling book */
         .ring_efficiency = 0.96, .line_efficiency = 0.96, /* assumed to be those of v2 */
         .collective_s = 5e-6, /* the value fitted to measurements of v5e */
@@ -115,8 +115,8 @@ DT_CHIP(v4, .kind = "TPU v4", /* source: libtpu */
                    .resident = INT64_C(128) << 20,
                    .alus = 2,
                    .calibrated = "decoders"},
-        /* source: Scaling book; Cloud TPU docs: pod all-reduce 1.1 PB/s over 4096 chips of 6 links:
-     * 44.8 */
+        /* source: Scaling book; Cloud TPU docs: pod all-reduce 1.1 PB/s over 4096 chips of 6 links,
+     * so 44.8 GB/s per link */
         .links = 6, .link_Bps = 45e9, .hop_s = 1e-6,      /* source: Scaling book */
         .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be those of v5e */
         .collective_s = 5e-6, /* the value fitted to measurements of v5e */
@@ -155,7 +155,7 @@ DT_CHIP(
                .calibrated = "decoders"},
     .links = 4,
     .link_Bps =
-        45e9, /* source: Scaling book; Cloud TPU docs: 400 GB/s per chip both ways: 50 nominal */
+        45e9, /* source: Scaling book; Cloud TPU docs: nominal 50 GB/s, 400 per chip both ways */
     .hop_s = 1e-6,           /* source: Scaling book */
     .ring_efficiency = 0.95, /* Scaling book: measured along y of 8x16, from 10 MB up */
     /* calibrated on the Scaling book's profile: an all-gather of 33.5 MB over 4 chips without
@@ -199,7 +199,7 @@ DT_CHIP(
                .calibrated = "decoders"},
     .links = 6,
     .link_Bps =
-        90e9, /* source: Scaling book; Cloud TPU docs: 1,200 GB/s per chip both ways: 100 nominal */
+        90e9, /* source: Scaling book; Cloud TPU docs: nominal 100 GB/s, 1,200 per chip both ways */
     .hop_s = 1e-6,                                    /* source: Scaling book */
     .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be those of v5e */
     .collective_s = 5e-6,                             /* the value fitted to measurements of v5e */
@@ -221,8 +221,8 @@ DT_CHIP(
     .cores = 1, .devices = 1,         /* source: jax, libtpu */
     .core_flops = 918e12,             /* source: Cloud TPU docs */
     .core_int8_ops = 1836e12,         /* source: Cloud TPU docs */
-    /* The clock is not published. At this one the peak is 524288 FLOP per cycle, twice what 2 MXUs
-     * of 256 x 256 compute. */
+    /* The clock is not published. With this one, a core's peak is about 524,288 FLOP per cycle,
+     * twice what 2 MXUs of 256 x 256 compute. */
     .clock_hz = 1750e6, .mxus = 2, .mxu_size = 256, /* source: jax, Cloud TPU docs */
     .core_hbm = INT64_C(32) << 30,                  /* Cloud TPU docs: 32 GiB */
     .core_hbm_usable = 33550235648,                 /* libtpu: the limit that a device reports */
@@ -242,7 +242,7 @@ DT_CHIP(
                .alus = 2.7},
     .links = 4,
     .link_Bps =
-        90e9, /* source: Scaling book; Cloud TPU docs: 800 GB/s per chip both ways: 100 nominal */
+        90e9, /* source: Scaling book; Cloud TPU docs: nominal 100 GB/s, 800 per chip both ways */
     .hop_s = 1e-6,                                    /* source: Scaling book */
     .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be those of v5e */
     /* calibrated on the psum of 606 MB over 16x16 of TPU recipes, by microbenchmarks 5.12 ms */
@@ -260,8 +260,8 @@ DT_CHIP(
     .cores = 2, .devices = 2,                     /* jax, libtpu: two chiplets, each a device */
     .counts_cores = true,                         /* Cloud TPU docs: tpu7x-8 has 4 chips */
     .core_flops = 2307e12 / 2,                    /* Cloud TPU docs: 2,307 TFLOP/s per chip */
-    /* The clock is not published. At this one the peak is 524288 FLOP per cycle, twice what 2 MXUs
-     * of 256 x 256 compute. */
+    /* The clock is not published. With this one, a core's peak is about 524,288 FLOP per cycle,
+     * twice what 2 MXUs of 256 x 256 compute. */
     .clock_hz = 2200e6, .mxus = 2, .mxu_size = 256, /* source: jax, Cloud TPU docs */
     .core_hbm = INT64_C(192) << 29,                 /* Cloud TPU docs: 192 GiB per chip */
     .core_hbm_usable = 101732839424,                /* libtpu: the limit that a device reports */
@@ -293,6 +293,6 @@ DT_CHIP(
     .dims = 3, .wrap = 4, /* libtpu: cubes of 4x4x4 behind optical switches */
     /* libtpu: the slices below a cube, which do not wrap around */
     .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", .cubes = 144,
-    /* cubes: libtpu's largest slice has 9,216 chips; long_twists: libtpu lists such slices */
+    /* cubes: libtpu's largest slice has 9,216 chips; long_twists: libtpu lists slices with them */
     .long_twists = true, .host = {2, 2, 1}) /* Cloud TPU docs: a host has 4 chips */
 #undef DT_CHIP

@@ -166,7 +166,7 @@ ELEMENTARY double power_of(double x, double y) {
 /* ---- sine and cosine ---- */
 
 /* Returns the sum of (-1)^k r^2k / (2k + from)!, times from!, k from 1 on, for |r| <= pi / 4: the
- * series of sine and cosine without their first term. */
+ * series of sin(r) / r (from = 1) and cos(r) (from = 0) without their first term, 1. */
 ELEMENTARY double alternating(double r, int from) {
     double sum = 0;
 #pragma GCC unroll 9
