@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arenas are lists of zeroed blocks; an allocation advances a pointer in the newest block. Block
- * sizes double from 4 KiB to 4 MiB, so that a tiny job uses little memory and a large graph needs
- * few calls of the system. Under AddressSanitizer, memory that has not been allocated is poisoned,
- * with a gap behind each allocation, so that an overrun inside a block is found as well. */
+/* Arenas are lists of zeroed blocks; an allocation advances a pointer in the newest block, or has a
+ * block of its own if it is large. Sizes of shared blocks double from 4 KiB to 4 MiB, so that a
+ * tiny job uses little memory and a large graph needs few calls of the system. Under
+ * AddressSanitizer, memory that has not been allocated is poisoned, with a gap behind each
+ * allocation, so that an overrun inside a block is found as well. */
 #include "base/arena.h"
 
 #include <stdalign.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The growable string, and the only place where texts from outside are made printable. */
+/* Implements what str.h declares: growable strings, UTF-8, and texts made fit for a terminal. */
 #include "base/str.h"
 
 #include <locale.h>

@@ -107,9 +107,10 @@ int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_
  * The cost of a torus schedule, computed from one row of each axis: all rows of a phase do the same
  * at the same time, so the links of all rows carry the same bytes in a round.
  *
- * An algorithm's moves along an axis are counted once for each group in the row (`profile`), with
- * the part of the buffer that a colour still has. Rounds, phases and their costs are the same as
- * for schedules whose moves are listed (tests/support/schedule_cost.c).
+ * `profile` counts the chunks that an algorithm moves over each link of a row, for all groups in
+ * it. Their size in bytes follows from the part of the buffer that a colour still has. Rounds,
+ * phases and their costs are the same as for schedules whose moves are listed
+ * (tests/support/schedule_cost.c).
  */
 
 /* The chunks on the links of a row in each round of an algorithm's all-gather. */

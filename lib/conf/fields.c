@@ -495,8 +495,9 @@ static bool is_only_value(const reading *r, const dt_field *f, const dt_tree *t)
     return dt_tree_same(t, only);
 }
 
-/* Whether t is written as the default of f is. Required fields, and those that record whether they
- * are given (`set`), have no default in this sense. */
+/* Whether t is written as the default of f is. Required fields, those that record whether they are
+ * given (`set`), and fields other than BOOL and ENUM without a preset have no default in this
+ * sense. */
 static bool is_default(const reading *r, const dt_field *f, const dt_tree *t) {
     const dt_tree *preset = NULL;
     if (f->set || f->required) return false;

@@ -213,8 +213,8 @@ static void eval(const dt_call *c) {
  * attention is causal, and the blocks before the queries' windows, except the first block if that
  * has sinks. Positions are not known here, so query i is taken to be at position i. */
 static double pairs_of(const dt_attending *a) {
-    /* rows and columns of a block of scores, as "block_q" and "block_kv" of JAX's splash attention
-     * are for TPUs */
+    /* the number of rows, and of columns, of a block of scores, like "block_q" and "block_kv" of
+     * JAX's splash attention for TPUs */
     enum { BLOCK = 512 };
     double seen = 0;
     for (int64_t i = 0; i < a->queries; i += BLOCK) {

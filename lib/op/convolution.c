@@ -9,8 +9,8 @@
  * Every operand may have its dimensions in any order: the attribute says which dimension is the
  * batch, which is the feature, and which are spatial. So gradients are convolutions, too: for the
  * gradient of the kernel, features and batch exchange their roles. Before the window moves over
- * lhs, lhs may be stretched (base_dilation - 1 holes between neighbours) and padded; padding counts
- * as zero.
+ * lhs, lhs may be stretched (base_dilation - 1 holes between neighbours) and padded; holes and
+ * padding count as zero.
  *
  * Groups: with feature_groups = G, features of lhs and of y fall into G groups, and group g of y
  * depends only on group g of lhs. With batch_groups = G the batch of lhs falls into G groups

@@ -314,7 +314,7 @@ typedef struct dt_interpretation {
  * Runs g with each op's eval, node by node, replicas one after the other (all_reduce sums in
  * replica order). batch[r]: number of examples of replica r. arg: [replicas][arguments] concrete
  * views. Variables are read, not written: their new values are in `update`. For folded graphs,
- * replicas is 1, and env has offsets and shards. Every pass and back end is tested against this
+ * replicas is 1, and env has offsets and shards. Tests compare passes and back ends with this
  * function.
  */
 dt_status *dt_interpret(const dt_graph *g, const dt_env *env, int replicas, const int64_t *batch,

@@ -62,8 +62,8 @@ dt_value dt_partition_reduce_last(const dt_partition_call *c, dt_value x, dt_red
 /* Emits the index at which a device's part of a dimension begins, an int64: the device's rank along
  * `axes` times `own`, the elements of a part; 0 if `axes` is empty. */
 dt_value dt_partition_start(const dt_partition_call *c, int64_t own, dt_mesh_axes axes);
-/* Emits iota of int64 along dimension `axis` of a device's part, which `axes` divide. It counts as
- * in the whole value. */
+/* Emits iota of int64 along dimension `axis` of a device's part, which `axes` divide. Its elements
+ * are indices in the whole value. */
 dt_value dt_partition_iota(const dt_partition_call *c, const dt_type *type, int axis,
                            dt_mesh_axes axes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows along one dimension: see window.h. */
+/* Implements what window.h declares. */
 #include "op/window.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows along one dimension (dt_window): how many there are, and which elements are under
- * them. */
+/* Windows along one dimension (dt_window) or several: how many there are, and which elements are
+ * under them. */
 #ifndef DT_OP_WINDOW_H
 #define DT_OP_WINDOW_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a block of logical devices fits. For a given slice, lists all blocks with as many devices:
- * those that fit and, with the axis that is too short, those that do not. For each generation, the
- * smallest slices with room are listed.
+ * Where a block of logical devices fits. For a given slice, lists the blocks with as many devices:
+ * all that fit and, with the axis that is too short, those that do not (as text, at most 8 for each
+ * axis). For each generation, the smallest slices with room are listed.
  */
 #include <stdlib.h>
 #include <string.h>

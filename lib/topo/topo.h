@@ -53,8 +53,8 @@ typedef struct dt_kernel_rates {
     double int8_rows;
     /* Whether matrix units compute products of a matrix and a vector; false: vector units do. */
     bool vectors;
-    /* The most bytes of an operand that the compiler can prefetch into the chip: its memory minus
-     * what kernels use; 0: it prefetches none. */
+    /* The most bytes of an operand that the compiler can prefetch into memory on the chip: the size
+     * of that memory minus what kernels use; 0: it prefetches none. */
     int64_t resident;
     /* The fewest examples of a device with which, in the compiler's programs, products compute the
      * gradient of a cross-entropy again from its logits; 0: they read it from memory. */
@@ -131,10 +131,10 @@ typedef struct dt_chip {
     bool twists;
     /* whether the sides of a box may be in any order; false: they must be ascending */
     bool any_order;
-    bool long_twists; /* whether boxes of k x 2k x 4k and longer can be twisted, too */
+    bool long_twists; /* whether boxes of k x 2k x 4k, 8k or 16k can be twisted, too */
     int host[3]; /* the number of a host's chips along x, y and z, in slices of several hosts */
     /* Whether this is a host of a cluster (topo/cluster.c): links lead to a switch, and a core is a
-     * device of which only these rates are known. */
+     * device of which only the numbers of dt_cluster_facts are known. */
     bool is_host;
     /* The largest sides of a slice that is a single host; 0: `host` applies to all slices. */
     int lone_host[3];
@@ -414,8 +414,9 @@ void dt_topology_json(const dt_topology_picture *p, dt_str *out);
  * chips only the first 8 chips along each axis are drawn. */
 void dt_topology_svg(const dt_topology_picture *p, dt_str *out);
 /* Prints where a block of [x, y, z, core] devices fits: for a slice's topology (may be NULL),
- * whether this block and all others with the same number of devices fit; then the smallest slices
- * with room. `columns` is as in a picture. */
+ * whether this block fits, and which others with the same number of devices fit or do not (of these
+ * at most 8 for each axis that is too short); then the smallest slices with room. `columns` is as
+ * in a picture. */
 void dt_topology_fit(const dt_topology *t, const int64_t want[4], int columns, dt_str *out);
 /* Prints one line of JSON: computation_shape, type, mesh_shape, shapes: [{computation_shape,
  * replicas, too_short}], slices: [{type, chips, cores_per_chip, replicas}]. `shapes` are blocks of

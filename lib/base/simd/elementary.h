@@ -58,7 +58,7 @@ ELEMENTARY double times_power_of_2(double p, double shifted) {
     return p * double_of_bits((half - 1) << 52) * double_of_bits((k - half - 1) << 52);
 }
 
-/* Returns exp(x) if that overflows, underflows or is NaN, else y. */
+/* Returns exp(x) for x < -746 (0), for x >= 710 (infinity) and for NaN, else y. */
 ELEMENTARY double exp_or(double x, double y) {
     y = x < -746 ? 0 : y;
     y = x < 710 ? y : INFINITY;
