@@ -19,7 +19,7 @@ typedef struct dt_date {
     int year, month, day;     /* month 1 to 12, day from 1; a date that was read has year 1 to
                                * 9999 */
     int hour, minute, second; /* second is 60 in a leap second */
-    double fraction;          /* the fraction of the second, in [0, 1) */
+    double fraction;          /* the fraction of the second */
     int offset;               /* the number of minutes by which the written time is ahead of UTC */
     /* The order that a number above 12 proves, as in 13/2/2024; EITHER: none is proved. `unclear`
      * is true if exchanging day and month would also give a date, and another one, as in 1/2/2024;

@@ -4,7 +4,7 @@
  * Releasing the last reference frees what the handle owns and clears the handle itself, which is
  * kept for a while in a ring: a count of 0 in one of the last DT_RETIRED handles proves that the
  * caller has released it. Public functions begin with DT_LIVE(h), which sets the variable h to NULL
- * if its handle has been released, and returns h. So a released handle is treated like NULL.
+ * if its handle has been released, and returns h. So a handle in the ring is treated like NULL.
  *
  * The ring hides no use after free: with the address sanitizer only the first 16 bytes of a
  * released handle may be read, so code that uses one without DT_LIVE ends with a report.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SHA-256 by OpenSSL's SHA256_* functions, which use the processor's SHA instructions, and fast
- * hashes for maps.
+ * SHA-256 by OpenSSL's SHA256_* functions, which use SHA instructions if the processor has them,
+ * and fast hashes for maps.
  *
  * EVP is not used: since OpenSSL 3 its first call reads a configuration file and sets up
  * providers, with 4,500 allocations in a millisecond, and may crash when one of them fails.

@@ -109,9 +109,9 @@ static inline int64_t dt_span_begin(const dt_track *t) {
 
 /* Records the complete span *s, unless recording is switched off. Returns its end_ns. */
 int64_t dt_span_until(dt_track *t, const dt_span *s);
-/* Ends the span that dt_span_begin began at `since`, and records it. Returns the end of the span in
- * ns, where the next one may begin; since 0: does nothing and returns 0, because recording was
- * off. */
+/* Ends the span that dt_span_begin began at `since`, and records it if recording is still switched
+ * on. Returns the end of the span in ns, where the next one may begin; since 0: does nothing and
+ * returns 0. */
 static inline int64_t dt_span_end(dt_track *t, int mark, int64_t since, dt_numbers number) {
     return since ? dt_span_until(t, &(dt_span){.begin_ns = since,
                                                .end_ns = dt_now_ns(),

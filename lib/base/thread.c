@@ -42,8 +42,8 @@ int64_t dt_patience_after(int64_t patience, dt_wait w) {
     return patience;
 }
 
-/* LINE: bytes of a cache line; SPINS: shortest spin; SPINS_A_LOOK: spins between two looks at the
- * clock */
+/* LINE: bytes of a cache line; SPINS: the fewest iterations of a waiter's spin loop; SPINS_A_LOOK:
+ * iterations between two looks at the clock */
 enum { LINE = 64, SPINS = 200, SPINS_A_LOOK = 16 };
 
 typedef struct gate {

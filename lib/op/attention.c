@@ -11,7 +11,7 @@
  *     y         (B.., T, N, V)
  *
  * N is a multiple of K: each head of keys and values serves N / K consecutive heads of queries.
- * Usually K = N; with fewer it is grouped-query attention (J. Ainslie et al., GQA, 2023).
+ * Usually K = N; with a smaller K it is grouped-query attention (J. Ainslie et al., GQA, 2023).
  *
  * If it is causal, a query at position p attends to keys s <= p only; with a window (0: none) to
  * keys with |s - p| < window only. All queries attend to the first `sinks` keys. The result is 0

@@ -34,7 +34,7 @@ int64_t dt_int_add(int64_t a, int64_t b);
 int64_t dt_int_subtract(int64_t a, int64_t b);
 int64_t dt_int_multiply(int64_t a, int64_t b);
 /* Return the lowest and the highest value of an integer dtype; 0 and 1 for bool; for uint64, which
- * cells read as int64, those of int64. */
+ * dt_cell_int reads as int64, those of int64. */
 int64_t dt_int_lowest(dt_dtype d);
 int64_t dt_int_highest(dt_dtype d);
 

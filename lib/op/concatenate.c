@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * concatenate: y = a, then b, along `axis`. More than two values are joined two by two
+ * concatenate: y = a, then b, along `axis`. More than two values take several such nodes
  * (dt_concatenate).
  *
  * (C1) axis is a dimension, and not the batch: rows of two batches do not form a batch.

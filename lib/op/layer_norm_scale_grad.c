@@ -3,7 +3,7 @@
  * layer_norm_scale_grad: the gradient of layer_norm with respect to gamma: the sum over all rows of
  * dy * layer_norm(x, 1, 0).
  *
- * (C1) As in layer_norm.
+ * (C1) of layer_norm.
  * (C2) dy has the type of x.
  *
  * Floats are added in double, row by row. Splitting: parts of the rows make partial sums.

@@ -2,8 +2,8 @@
 /*
  * The op table: a file in this folder for each op (some files, such as elementwise.c, have
  * several), its name in op/ops.h. A row has the whole meaning of an op: shape rule, gradient, how
- * it may be split, cost, and `eval`, plain C that defines it. Everything else (passes, kernels,
- * back ends) is tested against `eval`.
+ * it may be split, cost, and `eval`, plain C that defines it. Passes, kernels and back ends are
+ * tested against `eval`.
  *
  * This header has what builds nodes. The public functions (dt_add, dt_matmul, ...) are declared in
  * dtrain.h. The ones in this header do not broadcast unless their comments say so.

@@ -69,7 +69,7 @@ static void grad(dt_grad *g) {
     g->din[0] = dx;
 }
 
-/* A dimension with padding is not divided; the others are divided as in x. */
+/* In one memory space, a dimension with padding is not divided; the others are divided as in x. */
 static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     const dt_pad_attr *a = attr;
     (void)in;

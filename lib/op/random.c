@@ -7,17 +7,17 @@
  *     example   (B) of integers  see example_id
  *     y         (B, ...)         uniform in [0, 1) with 24 bits, or normal: mean 0, deviation 1
  *
- * Element k of example i in step s is drawn from Philox's block (key; k, s * 2^32 + i). No gradient
- * flows.
+ * Element k of example i in step s is drawn from Philox's block (key; k, s * 2^32 + i). Numbers are
+ * rounded to the dtype of y, so uniform 16-bit floats can be 1. No gradient flows.
  *
  * (C1) step is one int64, example of integers (B).
  * (C2) y holds floats; its dimension 0 is B.
  *
  * call: dt_value dt_stateless_uniform(dt_value x, dt_value counter, uint64_t seed)
- * computes: Floats in [0, 1) that depend on the seed, the counter, the example's number in the
- * global batch and the place in the example, and so not on the number of replicas. Increase
- * `counter` from step to step, for example as a variable; with a constant, each step has the same
- * numbers.
+ * computes: Floats in [0, 1); 16-bit floats are rounded, so they can be 1. They depend on the seed,
+ * the counter, the example's number in the global batch and the place in the example, and so not on
+ * the number of replicas. Increase `counter` from step to step, for example as a variable; with a
+ * constant, each step has the same numbers.
  * shape: that of x, and its dtype
  * expects: x holds floats, and its first dimension is the batch; counter is an int64 scalar
  * gradient: none

@@ -53,8 +53,8 @@
 
 /*
  * reduce in StableHLO. On the CPU, XLA adds the values one after the other: a sum of 50,000 has
- * four correct digits. If the request limits such chains (dt_hlo.chain), a long sum is written in
- * steps:
+ * four correct digits. If the request limits such chains (dt_hlo.chain), a long sum of floats other
+ * than float64 is written in steps:
  *
  *     (64, 26, 26, 8) over the first three     (208, 208, 8)  sums of blocks  (208, 8)  sum  (8)
  *

@@ -6,7 +6,8 @@
  *
  * (C1) x holds floats, and the kind is one of the three.
  * (C2) Windows have sizes, strides and dilations of at least 1, and at least one position.
- * (C3) Along the batch they have one element.
+ * (C3) Along the batch they cover one element each, with stride 1 and without padding and
+ * base_dilation.
  *
  * Padding does not count as elements: the sum of nothing is 0, the maximum -inf, the minimum inf.
  * Sums are formed in double.
@@ -41,7 +42,8 @@ static dt_value grad_sum(const dt_grad *g, const dt_reduce_window_attr *a) {
     return dt_reduce_window(g->dout, &b);
 }
 
-/* For a maximum or minimum, dy goes to the first element of a window that is equal to it. */
+/* The gradient of a maximum or minimum: the dy of a window goes to the first element that has this
+ * value. */
 static void grad(dt_grad *g) {
     const dt_reduce_window_attr *a = g->node->attr;
     if (a->kind == DT_REDUCE_SUM) g->din[0] = grad_sum(g, a);

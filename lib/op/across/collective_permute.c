@@ -5,7 +5,7 @@
  * necessary. If low or high is negative, that many of its own elements are cut off. `fill` comes
  * before the first and after the last element.
  *
- *     9 elements on 3 devices, low 1, high 2     012|345|678  ->  -01234  234567  56789-
+ *     9 elements on 3 devices, low 1, high 2     012|345|678  ->  -01234  234567  5678--
  *     (- is fill)
  *
  * Without a drift, the range of each device begins as many elements after the range of the previous

@@ -2,8 +2,9 @@
 /*
  * gather from a part of a table: the inputs are the part (the rows from number `first` on, of a
  * table of `low` rows), row numbers in the whole table, and `first`, an int64. A row number of
- * another part yields 0, so that the sum over all parts is the gather from the whole table. A
- * number that is not in the whole table yields the same as in gather in `eval`, and 0 in StableHLO.
+ * another part yields 0, so that the sum over all parts is the gather from the whole table. In
+ * `eval` a number that is not in the whole table yields NaN (0 for integers), as in gather; in
+ * StableHLO it yields 0.
  */
 #include "op/across.h"
 
