@@ -12,15 +12,20 @@
 #include "base/size.h"
 #include "base/str.h"
 
-/* The shortest decimal that reads back as a number, in the notation of %g. The C library finds it
- * by trial: print with ever more digits until the text reads back. A table of predictions has
- * hundreds of thousands of floats, and three trials of each took most of the time of `predict`. A
- * float has 24 bits and a double 53, so for most floats a trial needs only one product and one
- * quotient of doubles: n = the integer nearest to x * 10^k its digits are those that %g would print
- * (float)(n / 10^k) == x they read back Powers of ten are exact up to 10^22 and n has at most nine
- * digits, so product and quotient are rounded once. Since rounding is monotonic, both answers are
- * those of exact arithmetic, unless the rounded result is exactly half way between two integers or
- * two floats. In that case, and for larger powers of ten, the C library decides. */
+/* The shortest decimal that reads back as a number, in the notation of %g.
+ *
+ * The C library finds it by trial: print with ever more digits until the text reads back. A table
+ * of predictions has hundreds of thousands of floats, and three trials of each took most of the
+ * time of `predict`. A float has 24 bits and a double 53, so for most floats a trial needs only one
+ * product and one quotient of doubles:
+ *
+ *     n = the integer nearest to x * 10^k         its digits are those that %g would print
+ *     (float)(n / 10^k) == x                      they read back
+ *
+ * Powers of ten are exact up to 10^22 and n has at most nine digits, so product and quotient are
+ * rounded once. Since rounding is monotonic, both answers are those of exact arithmetic, unless the
+ * rounded result is exactly half way between two integers or two floats. In that case, and for
+ * larger powers of ten, the C library decides. */
 
 /* A positive number as n / 10^shift, its first digit worth 10^exponent. */
 typedef struct decimal {

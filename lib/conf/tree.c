@@ -8,6 +8,7 @@
  *     model:                   level 1, map     entries: version, dataset, | model
  *       layers:                level 2, map     entries: | layers
  *         - Dense: ...         level 3, list    items: Input, | ...
+ *                              (| precedes what is being read)
  *
  * Aliases become copies, so that overrides can change one and not the other. The nodes and texts of
  * a copy are counted before it is made, so that nested aliases cannot use much memory.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A cluster: hosts on a network, each with devices that are linked inside, as a job describes them.
- * It is a topology like that of a slice, with hosts as chips and their devices as cores; only the
- * rates of the "chip" are known:
+ * It is a topology like that of a slice, with hosts as chips and their devices as cores; of the
+ * "chip" only the numbers of dt_cluster_facts are known:
  *
  *     4 hosts x 2 devices      mesh [x 1, y 4, z 1, core 2]
  *

@@ -24,8 +24,8 @@ void dt_draw_traffic(const dt_topology_picture *p, dt_str *out);
 
 /* Parts of a cluster's picture (cluster.c). dt_cluster_header appends its first line, and
  * dt_cluster_traffic the rates at which devices and hosts exchange data. dt_cluster_draw appends
- * the whole picture: both, and a line for each host with its devices (of more than 16 hosts for the
- * first two and the last). */
+ * the whole picture: both, and a line for each host with its devices (of more than 16 hosts, or
+ * devices, only the first two and the last). */
 void dt_cluster_header(const dt_topology *t, dt_str *out);
 void dt_cluster_traffic(const dt_topology *t, dt_str *out);
 void dt_cluster_draw(const dt_topology_picture *p, int columns, dt_str *out);
