@@ -3,7 +3,7 @@
  * convert: y = x in another dtype; x itself if it has that dtype. To a float: the nearest one. From
  * a float to an integer: towards zero; a number out of range becomes the nearest number of the
  * range, and NaN becomes 0. Between integers: wraps. To bool: whether x is not 0. From bool: 0 or
- * 1. uint64 is read, and its range taken, as int64.
+ * 1. uint64 is treated as int64.
  *
  * (C1) The dtype exists.
  *
