@@ -105,8 +105,8 @@ static int set_for(assembler *a, int shape) {
     return spare;
 }
 
-/* Closes the sets other than `keep` whose results the node reads, directly or through an input
- * that is computed within it. */
+/* Closes the sets other than `keep` whose results the node reads, directly or through an input that
+ * is computed as a part of the node (absorbed). */
 static void close_inputs(assembler *a, dt_group *group, int node, int keep) {
     const dt_node *n = &a->x->g->node[node];
 

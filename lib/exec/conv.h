@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Convolutions by oneDNN or by our own loops, for activations that are stored with their channels
- * last. A convolution is planned when compiling, for one shape. Both kinds read kernels in a layout
- * of their own: a kernel is packed first, and runs of the plan read the packed one.
+ * last. A convolution is planned when compiling, for one shape. oneDNN and our loops read kernels
+ * in layouts of their own: a kernel is packed first, and runs of the plan read the packed one.
  */
 #ifndef DT_EXEC_CONV_H
 #define DT_EXEC_CONV_H

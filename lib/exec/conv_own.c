@@ -423,10 +423,10 @@ static void run_columns(const dt_own *p, const float *x, const float *w, float *
         }
 }
 
-/* Computes all columns of the result. If there is one group, and the kernel is larger than the
- * cache but an image is not, they are computed panel by panel, since each part of a small image
- * reads all of the columns' kernel, but has few rows. Not if all images are computed together
- * (joined). */
+/* Computes all columns of the result. If there is one group, images are not computed together
+ * (joined), and the kernel is larger than the cache but an image is not, columns are computed panel
+ * by panel: the parts of a small image have few rows, and each part would otherwise read the whole
+ * kernel from memory. */
 static void run_windows(const dt_own *p, const float *x, const float *w, float *y) {
     const dt_conv_loops *loops = p->simd->conv;
     const bool by_panels = p->c.groups == 1 && !p->joined && p->image <= SMALL_IMAGE &&

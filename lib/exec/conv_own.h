@@ -102,8 +102,8 @@ int64_t dt_own_most_spans(int64_t calls, int64_t k, int64_t stretch);
 
 /* Returns the number of runs, of n columns each, in a stretch of a product with `rows` rows. */
 int64_t dt_own_stretch(int64_t rows, int64_t n);
-/* Replaces each n neighbouring lines by a single one if n divides their number, and if all their
- * rows are at equal distances. Otherwise changes nothing. */
+/* Replaces each n neighbouring lines by a single one if n > 1 divides their number, and if all
+ * their rows are at equal distances. Otherwise changes nothing. */
 void dt_own_join_lines(dt_own_part *q, int64_t n);
 /* Returns the product of a part, without the addresses of A, B and C. */
 dt_conv_product dt_own_product(const dt_own *p, const dt_own_part *q);

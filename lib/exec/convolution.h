@@ -47,7 +47,7 @@ bool dt_conv_sum_plan(const dt_exec *x, const dt_conv *c, dt_conv_sum *out);
 void dt_conv_sum_run(const dt_conv_sum *s, const void *x, const void *y, void *w, char *scratch);
 void dt_conv_sum_release(dt_conv_sum *s);
 
-/* ---- by products (im2col.c): no groups, outputs last ---- */
+/* ---- convolutions as matrix products (im2col.c), without groups ---- */
 
 dt_status *dt_im2col_prepare(dt_exec *x, int node, dt_prepared *out) DT_MUST_USE;
 void dt_im2col_run(const dt_kernel_call *c, const void *state);

@@ -142,10 +142,10 @@ void dt_gemm_open_own(dt_gemm_library *l, const struct dt_simd *simd) {
 
 /* ---- the library ---- */
 
-/* Resolves DT_KERNELS_AUTO: our own loops if the processor can multiply and add in one instruction,
- * else libraries, since the loops are many times slower without it. DT_KERNELS_BFLOAT16 becomes
- * libraries, too, if there is no such instruction, or if the processor has AMX, which only
- * libraries use. */
+/* Resolves DT_KERNELS_AUTO: our own loops if the chosen instruction set can multiply and add in one
+ * instruction (FMA), else libraries, since the loops are many times slower without it.
+ * DT_KERNELS_BFLOAT16 becomes libraries, too, if there is no FMA, or if AMX may be used, which only
+ * libraries do. */
 static dt_kernels choose_kernels(dt_kernels wanted, const dt_simd *simd) {
     if (wanted == DT_KERNELS_BFLOAT16 && simd->fuses && !dt_instructions_have_amx()) return wanted;
     if (wanted == DT_KERNELS_BFLOAT16) return DT_KERNELS_LIBRARIES;

@@ -13,7 +13,7 @@
  * cost of a message is small in comparison. With fewer than two buckets nothing overlaps: the lane
  * that reaches the exchange then runs it, and no other thread has to wake.
  *
- * Results of exchanges are written before the segment of their nodes begins, so their memory is
+ * The thread may write results before the segment of their nodes begins, so their memory is
  * reserved earlier (dt_exchanges_keep_memory).
  */
 #include "exec/exchange.h"
@@ -37,7 +37,9 @@ struct dt_exchanges {
     bool beside, runs;
     bool ends;
     pthread_t thread;
-    _Atomic uint32_t begun; /* number of runs of the executable that have begun */
+    /* counts the runs that the separate thread takes part in; dt_exchanges_close adds 1 to end the
+     * thread */
+    _Atomic uint32_t begun;
     _Atomic uint32_t fed; /* counts, over all runs, the exchanges whose inputs have been computed */
     /* number of exchanges that are done in this run; after a failure those that are skipped count,
      * too */

@@ -16,8 +16,8 @@ typedef struct dt_exchanges dt_exchanges;
 typedef struct dt_exchange {
     const dt_kernel *kernel; /* the kernel that computes all nodes of the exchange */
     int n, *node;
-    /* [n] entries of kernel->item_bytes bytes each: the list that kernel->carry passes to the room
-     * net */
+    /* [n] entries of kernel->item_bytes bytes each: the list that kernel->carry passes to
+     * lib/net */
     void *item;
     int from;  /* index of the segment at whose end all inputs of the exchange have been computed */
     int parts; /* number of tasks that compute inputs of this exchange */
@@ -53,8 +53,8 @@ void dt_exchanges_begin(dt_exec *x);
 void dt_exchanges_reach(dt_exec *x, int node, int lane);
 /* Called when a task of the group has ended. */
 void dt_exchanges_feed(dt_exec *x, const dt_group *group);
-/* Waits until a separate thread, if there is one, has made all exchanges. If one has failed,
- * x->failure is set. */
+/* Waits until the separate thread, if there is one, has made all exchanges. If an exchange has
+ * failed, x->failure is set. */
 void dt_exchanges_end(dt_exec *x);
 
 #endif

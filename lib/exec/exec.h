@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The executor: runs a program on the cores of this machine.
+ * The executor: runs a program (dt_program) on the cores of this machine.
  *
- * Compiling turns each group of the program into a list of prepared steps (fused element-wise
- * groups, kernels, and the op's own eval where there is no kernel), assigns offsets in memory,
- * whose size is then known, to values that outlive a step and are not in arguments or variables,
- * and distributes the groups' pieces over the lanes. Running walks the segments; the lanes that
- * take part join after each one.
+ * A program is a sequence of segments, and a segment consists of groups of nodes. Compiling turns
+ * each group into a list of prepared steps: fused element-wise nodes, kernels, and the op's own
+ * eval where there is no kernel. It assigns offsets in memory to the values that outlive a step and
+ * are not in arguments or variables, and distributes the groups' pieces over the lanes, which are
+ * the threads of the engine. Running executes the segments in order; the lanes that take part join
+ * after each one.
  */
 #ifndef DT_EXEC_EXEC_H
 #define DT_EXEC_EXEC_H
@@ -50,8 +51,8 @@ void dt_engine_record(dt_engine *e, dt_recorder *r);
 typedef struct dt_exec dt_exec;
 /* Whether pieces of a node can be computed separately (dt_partition_options.can_split). */
 bool dt_exec_can_split(const dt_graph *g, int node, dt_division by);
-/* Compiles a program for batches of p->batch rows. e and p must outlive *out. Arrays are allocated
- * in the first run, not here. */
+/* Compiles a program for batches of p->batch rows. e and p must outlive *out. The memory of values
+ * is allocated in the first run, not here. */
 dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) DT_MUST_USE;
 void dt_exec_destroy(dt_exec *x); /* x may be NULL */
 /* Returns the bytes that runs of x need: the arena, the memory of tasks, the lanes' scratch memory,

@@ -18,7 +18,7 @@ struct dt_engine {
     const dt_simd *simd;
     dt_kernels kernels; /* kernels chosen for this processor; not AUTO */
     /* `gemm` is the library that computes matrix products. `own` is dtrain's implementation, which
-     * computes what the library refuses, unless the user named the library */
+     * also computes float32 products that the library refuses, unless the user named the library */
     dt_gemm_library gemm, own;
     /* the processor multiplies bfloat16, and our own loops compute products with these instructions
      * (dot_bf16.c) */
@@ -88,11 +88,11 @@ typedef struct dt_value_slot {
      * update of another variable needs it */
     bool kept;
     /* indices of the first and the last segment that use the memory (last is the number of segments
-     * if it is read after the run); for DT_HOME_TASK: of the first and the last step of the node's
-     * group */
+     * if the value must still be there after the run); for DT_HOME_TASK: of the first and the last
+     * step of the node's group that use it */
     int first, last;
     /* offset: in the arena or, for DT_HOME_TASK, in the memory of one task; bytes: those of the
-     * value or, for DT_HOME_TASK, of its largest piece */
+     * value or, for DT_HOME_TASK, of its largest piece, rounded up for alignment */
     int64_t offset, bytes;
 } dt_value_slot;
 
@@ -146,7 +146,7 @@ struct dt_step {
      * pieces of node `pieces_of` */
     int node, pieces_of;
     /* the node whose step computes the result of `node`: usually `node` itself; for attention's
-     * gradients in one group, the first of them. Not set for fused steps */
+     * gradients in one group, the first of them. Not set for fused steps and for copies */
     int made_by;
     void *state;
     size_t scratch, kept, kept_at;
@@ -162,8 +162,8 @@ typedef struct dt_group {
     int segment; /* index of the segment in which the group's tasks run; -1: it has no steps */
     int n_steps, cap_steps;
     dt_step *step; /* [n_steps] the group's steps, in the order in which they run */
-    /* estimated work of all pieces together; the work of one element of a loop, or of four
-     * multiply-adds of a product, is 1 */
+    /* estimated work of all pieces together: the number of elements that the group computes, plus
+     * an eighth of the floating-point operations */
     double work;
     /* own: [n_own] nodes whose values have DT_HOME_TASK, and nodes that are other names of these;
      * most_own: the elements that `own` has room for */
@@ -178,8 +178,7 @@ typedef struct dt_group {
 typedef struct dt_exec_task {
     /* index of the group whose steps the task runs, and of the piece that it computes */
     int group, unit;
-    /* position in the order in which the tasks of a segment are taken, ascending: see
-     * dt_exchanges_turn */
+    /* lanes take the tasks of a segment in ascending order of this number: see dt_exchanges_turn */
     int turn;
     double work; /* the work of one piece of the group, in the unit of dt_group.work */
     /* number of the last run in which a lane took this task; not set in the first n_alone
@@ -193,7 +192,8 @@ typedef struct dt_segment {
     /* [lanes][n_tasks] indices of tasks, in the order in which each lane looks for one that is not
      * taken; the tasks that are distributed to the lane come first */
     int *of_lane;
-    /* bytes of task memory that each lane has in this segment; 0: each task has separate memory */
+    /* bytes of task memory that each lane has in this segment; 0: each task has separate memory, or
+     * there is no task memory */
     int64_t lane_bytes;
 } dt_segment;
 
@@ -234,8 +234,8 @@ struct dt_exec {
     struct dt_exchanges *exchanges; /* exchanges with other workers; NULL: there are none */
     int n_packed, cap_packed;
     dt_packed_use *packed;
-    /* arena_bytes: bytes of the memory of values that several tasks use; task_bytes: bytes of the
-     * memory of tasks (DT_HOME_TASK), which follows it */
+    /* arena_bytes: bytes of the arena, for values with DT_HOME_ARENA and copies of old values
+     * (kept); task_bytes: bytes of the memory of tasks (DT_HOME_TASK), which follows it */
     int64_t arena_bytes, task_bytes;
     /* number of elements of `view`: one for each lane, or 0 if no value is in the memory of
      * tasks */
@@ -247,11 +247,12 @@ struct dt_exec {
     size_t scratch_bytes, kept_bytes;
     dt_code code; /* machine code of the loops of fused steps */
     char *memory, *scratch;
-    const dt_env *env;      /* environment of the current run */
-    dt_status *failure;     /* error of the current run, from an exchange between workers */
-    uint32_t run;           /* number of the current run, counted from 1 */
-    dt_lane_choice lanes;   /* decides whether all lanes take part in the next run */
-    bool alone;             /* whether lane 0 executes the current run without the other lanes */
+    const dt_env *env;    /* environment of the current run */
+    dt_status *failure;   /* error of the current run, from an exchange between workers */
+    uint32_t run;         /* number of the current run, counted from 1 */
+    dt_lane_choice lanes; /* decides whether all lanes take part in the next run */
+    /* whether `lanes` has chosen that lane 0 executes the current run without the other lanes */
+    bool alone;
     dt_track *const *track; /* [lanes] tracks of the current run; NULL: nothing is recorded */
     /* value of engine->recordings when the spans of steps were registered */
     int marked;
@@ -274,9 +275,9 @@ const void *dt_final_value(const dt_exec *x, int node);
 /* Returns the number of elements of one row of a node's value: the product of all dimensions except
  * dimension 0. */
 int64_t dt_row_elements(const dt_exec *x, int node);
-/* dt_steps_of returns into how many parts pieces of the node divide a row: 1, or the number of time
- * steps if the node is divided by time. dt_piece_elements returns the number of elements of such a
- * part; 0 if there are no time steps. */
+/* dt_steps_of returns the number of time steps of a row if pieces of the node are divided by time,
+ * else 1. dt_piece_elements returns the number of elements of a row divided by that number; 0 if
+ * there are no time steps. */
 int64_t dt_steps_of(const dt_exec *x, int node);
 int64_t dt_piece_elements(const dt_exec *x, int node);
 static inline float *dt_floats(const dt_exec *x, int node) { return x->at[node]; }
@@ -292,8 +293,10 @@ void dt_store_wide(dt_exec *x, int node);
  * direction; DT_S_COPY for float32. */
 dt_strip_op dt_strip_load(dt_dtype d);
 dt_strip_op dt_strip_store(dt_dtype d);
-/* Convert n elements of a float value, beginning at element `from`, from the stored type to float32
- * memory, and back. Do nothing if that memory is the value's own. */
+/* dt_fetch_floats converts n elements of a float value, beginning at element `from`, from the
+ * stored type to float32 memory at `to`. dt_store_floats converts float32 numbers at `from` to the
+ * stored type of n elements, beginning at element `to`. Both do nothing if that memory is the
+ * value's own. */
 void dt_fetch_floats(const dt_exec *x, int node, int64_t from, int64_t n, float *to);
 void dt_store_floats(const dt_exec *x, int node, int64_t to, int64_t n, const float *from);
 /* The function `narrow` for kernels whose inputs and result must have the same stored type. */
@@ -333,7 +336,7 @@ void dt_exec_listen(dt_exec *x);
 
 /* ---- fused steps (strip_program.c) ---- */
 
-/* Whether a node can be an instruction or a sum of a strip program. */
+/* Whether a node can be computed in a fused step, as an element-wise instruction or as a sum. */
 bool dt_can_fuse(const dt_graph *g, int node);
 typedef struct dt_node_list {
     int n, cap, *v;
@@ -347,8 +350,9 @@ typedef struct dt_fused_list {
     /* nodes of other lists that this list computes as well, so that their values need no memory */
     dt_node_list again;
 } dt_fused_list;
-/* Whether a node is a sum over the batch, for each piece, that a fused step can compute together
- * with the sum's input. Its shape differs from that of the step. */
+/* Whether a node is a sum over each tile of the batch (DT_CUT_TILES) that a fused step can compute
+ * together with the sum's input. The sum's shape differs from the shape over which the step
+ * iterates. */
 bool dt_is_fused_sum(const dt_graph *g, int node);
 /* Decides about values that one list computes and another one reads: either stores them
  * (slot[].stored), or lets the other list compute them again (recompute.c). */
@@ -375,13 +379,13 @@ typedef struct dt_taken {
 int64_t dt_place_blocks(dt_exec *x, dt_taken *blocks, int n);
 /* Returns a + b, or INT64_MAX if that overflows. */
 int64_t dt_memory_sum(int64_t a, int64_t b);
-/* Called when the segments in which values are used are known. Gives DT_HOME_TASK and offsets to
- * values of which each piece is used by one task only. */
+/* Called when the segments in which values are used are known. Decides which values have
+ * DT_HOME_TASK, and assigns offsets to these. Each of their pieces is used by one task only. */
 void dt_plan_task_memory(dt_exec *x);
 /* Returns the bytes of a value with DT_HOME_TASK in a segment, for all pieces that have memory at a
  * time; 0 if the node's group runs in another segment. */
 int64_t dt_task_memory_in(const dt_exec *x, int node, int segment);
-/* Called when the memory of x is allocated. Creates the lanes' views of the executable. */
+/* Called when the memory of x has been allocated. Fills in the lanes' views of the executable. */
 void dt_open_views(dt_exec *x);
 /* Called at the start of each run. Copies its env and its number to the views. */
 void dt_begin_views(dt_exec *x);

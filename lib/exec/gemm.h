@@ -2,7 +2,7 @@
 /*
  * Matrix products: by our own loops, which give the same bits everywhere, by oneDNN or by OpenBLAS.
  * A library is loaded only if an engine uses it. A product is planned once, when compiling, and run
- * many times. Each call of a library is single-threaded: the lanes are the only threads.
+ * many times. Each call of a library is single-threaded, because the lanes run calls in parallel.
  */
 #ifndef DT_EXEC_GEMM_H
 #define DT_EXEC_GEMM_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The instruction sets that our own loops are compiled for, and their names in the libraries. When
- * an engine is opened, the best set that the processor supports is chosen. DTRAIN_INSTRUCTIONS
- * (base/isa.h) overrides the choice, for our loops and for libraries.
+ * an engine is opened without naming a set, the best one that the processor supports is chosen.
+ * DTRAIN_INSTRUCTIONS (base/isa.h) overrides that choice, and also limits the libraries.
  */
 #ifndef DT_EXEC_INSTRUCTIONS_H
 #define DT_EXEC_INSTRUCTIONS_H
@@ -28,10 +28,10 @@ dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out) DT_MU
  * unknown, which dt_instructions_choose reports. */
 const dt_instructions *dt_instructions_limit(void);
 
-/* Whether libraries may use a matrix unit for bfloat16 (AMX): the processor has one, and the
- * environment does not limit the instruction set. Without AMX, oneDNN 2.6 computes products of
- * bfloat16 more slowly than those of float32, even with AVX512_BF16. For that, dot_bf16.c has our
- * own products. */
+/* Whether libraries may use a matrix unit for bfloat16 (AMX): the processor and the system support
+ * one, and the environment does not limit the instruction set. Without AMX, oneDNN 2.6 computes
+ * products of bfloat16 more slowly than those of float32, even with AVX512_BF16. So dot_bf16.c has
+ * our own products for processors with AVX512_BF16. */
 bool dt_instructions_have_amx(void);
 
 /*

@@ -248,8 +248,8 @@ const dt_kernel dt_kernel_attention = {
 
 /* ---- backward ---- */
 
-/* Whether two nodes are gradients of the same attention (same op, inputs and attributes), and their
- * pieces are computed in the same tasks. */
+/* Whether two nodes are gradients of the same attention (same op, inputs and attributes, but
+ * possibly of another operand), and their pieces are computed in the same tasks. */
 static bool goes_with(const dt_exec *x, int node, int other) {
     const dt_node *n = &x->g->node[node], *o = &x->g->node[other];
     const dt_attention_attr *a = n->attr, *b = o->attr;

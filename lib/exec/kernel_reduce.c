@@ -60,7 +60,7 @@ static reduction reduction_of_type(const dt_simd *simd, dt_reduce_kind kind, con
 }
 
 /* Restricts the reduction to entries [lo, hi) of the result's first dimension, which has `rows`
- * entries. Returns the first element of the input that is read. */
+ * entries. Returns the index of the first element of the input that is read. */
 static int64_t reduction_narrow(reduction *r, int64_t lo, int64_t hi, int64_t rows) {
     extent *e = &r->extent[r->extent[0].stays ? 0 : 1];
     const int64_t row = rows > 0 ? e->size / rows : 0;

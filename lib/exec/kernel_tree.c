@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tree_sum and tree_part over a segment op that no other node reads. In the fast forms, the partial
- * results of the V shards are never stored all at once: the task of a piece computes them one after
+ * results of the shards are never stored all at once: the task of a piece computes them one after
  * the other and adds them by the tree of exec/sums.h, with shards as blocks.
  *
  * These forms are fast: a product contracted over the batch (weight gradients), a sum of rows or of

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of kernels. DT_KERNEL(name) is a row in lib/exec/kernel_*.c. The first row that fits a
- * node computes it, unless a fused step does; if none fits, the op's eval does (dt_kernel_eval). */
+/* The table of kernels. DT_KERNEL(name) stands for dt_kernel_<name>, which is defined in one of the
+ * files lib/exec/kernel_*.c. The first kernel in this order that fits a node computes it, unless a
+ * fused step does; if none fits, the op's eval does (dt_kernel_eval). */
 DT_KERNEL(dot)
 DT_KERNEL(dot_batch)
 DT_KERNEL(convolution)

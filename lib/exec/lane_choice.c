@@ -7,21 +7,20 @@ enum {
      * adapt */
     FIRST = 32,
     /* number of runs at the start of a block that are not measured, because lanes still wake up or
-     * fall asleep; in blocks of few runs fewer (unmeasured) */
+     * fall asleep; short blocks have fewer: see unmeasured() */
     WARM = 4,
     LEAST_BLOCK = 3,
-    MOST_BLOCK = 48, /* the most runs of a block */
+    MOST_BLOCK = 48, /* the most measured runs of a block */
     /* nanoseconds that a block of runs should take: several time slices of the scheduler */
     BLOCK_NS = 10000000,
     /* nanoseconds; there are no trials for longer runs, because joins are a small part of these */
     LONGEST_NS = 5000000,
-    /* a pause between two runs counts up to this many times the run, since waiting lanes do not
-     * cause longer ones */
+    /* a pause between two runs counts as at most this many times the duration of the run, since
+     * waiting lanes do not cause longer pauses */
     MOST_PAUSE = 2,
     LEAST_HOLD = 32,
     MOST_HOLD = 128, /* the most blocks between two trials, unless a trial cost more (PER_LOST) */
-    /* after a trial, at least this many runs without a trial for each run by which it caused
-     * delay */
+    /* if a trial lost the time of n runs, at least n times this many runs follow without a trial */
     PER_LOST = 100,
     WINS = 4,
     LOSSES = 2, /* number of losses that ends a trial */
@@ -67,8 +66,9 @@ static bool is_much_slower(const dt_lane_choice *c) {
     return c->ns > c->own_ns / 100 * MUCH_SLOWER;
 }
 
-/* Returns by how many runs of the current choice the block of the other one took longer than as
- * many of its own; at most by 100 for each run, since the process may have been stopped. */
+/* Returns the time that the block of the other choice lost compared with the current choice,
+ * counted in runs of the current choice; at most 100 for each run of the block, since the process
+ * may have been stopped. */
 static int64_t lost_runs(const dt_lane_choice *c) {
     const int64_t own = c->own_ns / c->block, other = c->ns / (c->runs - unmeasured(c));
     return own > 0 && other > own ? c->runs * dt_min(other - own, 100 * own) / own : 0;

@@ -88,8 +88,8 @@ static bool bind_all(dt_dnnl_api *a) {
     return bind_common(a) && (a->version()[0] >= 3 ? bind_3(a) : bind_2(a));
 }
 
-/* Installs a handler for failures of C++'s `new`, which end the program with dtrain's message and
- * exit code instead of an uncaught exception. A handler that the program has set is kept. */
+/* Installs a handler for failures of C++'s `new`. It ends the program with dtrain's message and
+ * exit code, instead of an uncaught exception. A handler that the program has set is kept. */
 static dt_status *watch_memory(void) {
     static const char *const names[] = {"libstdc++.so.6", NULL};
     bool missing = false;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Weights: variables, or what is computed from variables alone, that are the second operand of
- * products. They are packed by the first product that needs them and kept for the others: those of
- * other pieces, of later steps of a recurrent layer, and of later runs while a variable has the
- * same value. All executables of an engine share a packed variable. A variable may be packed
- * several times: as it is, for a layer's output; transposed, for the gradient of its input; and,
- * with AVX2, in panels of other widths for products of few rows. What is computed from variables,
- * such as weights in bfloat16, is packed anew by each run.
+ * Packed weights: variables, or computed values without a batch dimension, that are the second
+ * operand of products. They are packed by the first product that needs them and kept for the
+ * others: those of other pieces, of later steps of a recurrent layer, and of later runs while a
+ * variable has the same value. All executables of an engine share a packed variable. A variable may
+ * be packed several times: as it is, for a layer's output; transposed, for the gradient of its
+ * input; and, with AVX2, in panels of other widths for products of few rows. Computed values, such
+ * as weights rounded to bfloat16, are packed anew in each run.
  *
  * A variable counts its changes: those by the host (dt_host_edit) and those by runs. A run compares
  * the count with that of the packed value when it begins.
@@ -20,10 +20,11 @@
 
 struct dt_packed {
     /* a product for which it is packed; trans_b, n, k, ldb and the type of B, together with
-     * `width`, tell packed copies apart */
+     * `width`, tell packed copies of one value apart */
     dt_gemm g;
     int width;
-    const dt_variable *variable; /* NULL: the node of an executable */
+    /* the packed variable; NULL: the value of `node` in `exec` is packed */
+    const dt_variable *variable;
     const dt_exec *exec;
     int node;
     dt_panels panels;
@@ -71,8 +72,8 @@ static int state_of(const dt_graph *g, int node) {
     return -1;
 }
 
-/* Whether products by B may share its panels: products of float32 by our own loops, or of bfloat16
- * that are packed (dt_product_packs). n and k must not be 0. */
+/* Whether products by B may share its panels: n and k are not 0, and the products are of float32 by
+ * our own loops, or of bfloat16 that are packed (dt_product_packs). */
 static bool may_share(const dt_exec *x, const dt_gemm *g) {
     const bool is_own = x->engine->gemm.plan == x->engine->own.plan,
                is_plain =

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Planned matrix products: by the engine's library, or by our own loops where they are the engine's
- * choice. Our own loops also compute what the library rejects, unless the user asked for the
- * library by name.
+ * choice. Our own loops also compute products of float32 that the library rejects, unless the user
+ * asked for the library by name.
  *
  * Matrices of 16 bits go to the library where it takes them. Otherwise, if both are bfloat16 and
  * the engine has packs_bf16, a tile of each is packed, and multiplied as it is (dot_bf16.c). In all
  * other cases, also if k is odd, a tile at a time is converted to float32 in scratch and multiplied
- * there. A tile of A serves a whole panel of C, so that A is converted once for each of them; a
- * tile of float32 is read in place:
+ * there. A tile of A serves a whole panel of C, so that A is converted once for each panel; a tile
+ * of float32 is read in place:
  *
  *     for each panel of C
  *         for each stretch of k
@@ -27,14 +27,15 @@
 
 enum { TILE_M = 256, TILE_N = 256, TILE_K = 512, PANEL_N = 2048 };
 
-/* A product that is computed in tiles. Each tile has the full size, or in the last one of a
- * dimension the size that remains. */
+/* A product that is computed in tiles. The last tile along a dimension may be smaller than the
+ * others. */
 struct dt_tiles {
     dt_gemm g;
     const dt_simd *simd;
     bool packs; /* both operands are bfloat16 and multiplied without conversion */
-    /* [last tile of m][of n][of k][adds to C] plans of the library for tiles; NULL if there is no
-     * such tile */
+    /* the library's plans for tiles. The first three indices say whether a tile is the smaller last
+     * one along m, along n and along k, the fourth whether the product is added to C. NULL if there
+     * is no such tile */
     void *plan[2][2][2][2];
     int64_t for_library; /* number of floats of working memory that the library's plans need */
 };
@@ -65,7 +66,8 @@ static int64_t size_of(const dt_gemm *g, axis a) { return a == M ? g->m : a == N
 
 static int64_t tile_of(axis a) { return a == M ? TILE_M : a == N ? TILE_N : TILE_K; }
 
-/* Returns the size of a full tile or, with `rest`, of the last one; 0 if there is no such tile. */
+/* Returns the size of a full tile or, with `rest`, of the smaller last one; 0 if there is no such
+ * tile. */
 static int64_t extent(const dt_gemm *g, axis a, bool rest) {
     return rest ? size_of(g, a) % tile_of(a) : tile_of(a) <= size_of(g, a) ? tile_of(a) : 0;
 }
@@ -105,8 +107,9 @@ static dt_status *plan_tiles(dt_engine *e, const dt_gemm *g, const dt_gemm_libra
     return NULL;
 }
 
-/* Describes the product of a tile of bfloat16 matrices. lda, ldb and ldc are those of the whole
- * matrices, and C is float32. */
+/* Describes the product of a tile of bfloat16 matrices. lda and ldb are those of the whole
+ * matrices. The result is float32: C itself or a panel in scratch, whose distance of rows is
+ * ldc. */
 static dt_dot_bf16 packed_product(const dt_gemm *g, int64_t m, int64_t n, int64_t k, bool adds) {
     return (dt_dot_bf16){.m = m,
                          .n = n,
@@ -177,8 +180,9 @@ static dt_status *plan_in_tiles(dt_engine *e, const dt_gemm *g, dt_product *out)
     return NULL;
 }
 
-/* is_plain and is_bf16 return whether a library takes the operands without conversion. is_plain:
- * all are float32; is_bf16: they are bfloat16, and the library is faster with that. */
+/* is_plain and is_bf16 return whether a product may be passed to a library without conversion.
+ * is_plain: all matrices are float32. is_bf16: A and B are bfloat16, C is not float16, and the
+ * library is faster with bfloat16 than with float32. */
 static bool is_plain(const dt_gemm *g) {
     return g->in[A] == DT_GEMM_F32 && g->in[B] == DT_GEMM_F32 && g->out == DT_GEMM_F32;
 }

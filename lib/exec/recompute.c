@@ -11,9 +11,10 @@
  * Only x and y are stored in memory; `centred` and the relu's mask never are.
  *
  * Decisions are made in the order of the graph, so those about a value's inputs are made before it.
- * A value is computed again by the steps that read it if each of them then reads at most one
- * further array. A value that has to be stored anyway, because a kernel reads it or another step
- * cannot compute it, is computed again only by steps that then read no further array.
+ * A value is computed again by the steps that read it if each of them can do so (see `recipe`) and
+ * then reads at most one further array. A value that has to be stored anyway, because a kernel
+ * reads it or another step cannot compute it, is computed again only by steps that then read no
+ * further array.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -29,7 +30,8 @@ typedef struct planner {
     int n_lists;
     /* [lists] the arrays that each list of nodes reads and that have the list's shape */
     dt_node_list *reads;
-    dt_node_list *readers; /* [nodes] the other lists that read each node */
+    /* [nodes] the lists of the same shape, except the node's own, that read each node */
+    dt_node_list *readers;
     /* [nodes] whether the node's value must be in memory: a kernel or a fused step of another shape
      * reads it, or it is a result or an update */
     bool *must;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records runs for a trace. Each step of the executable has a kind of span (a mark), which is
- * created before the first recorded run. It has the names of the nodes that the step computes, and
- * the shape and layer of the last one. A span is one piece of the step on one lane. Waiting between
- * segments is recorded, too.
+ * created in the first run after a recorder was set. A mark has the nodes that the step computes,
+ * and the shape and layer of the last one. A span is one piece of the step on one lane. Waiting
+ * between segments is recorded, too.
  *
  *     main      | train  [ dot_general ][ multiply, add ][ wait ][ dot_general ][ wait ] |
  *     worker 1          [ dot_general ][ dot_general     ]      [ dot_general      ]

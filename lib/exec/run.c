@@ -2,11 +2,11 @@
 /*
  * Compiling and running executables.
  *
- * All lanes take part in a run. In each segment a lane first runs the tasks assigned to it when
- * compiling (so that a slice of the weights stays in one core's cache from step to step), then any
- * that are left; then all lanes join. Which lane runs a task does not change its bits. So lane 0
- * runs all of them alone if measurements show that this is faster (lane_choice.h), and it runs
- * segments of a single task alone at the start of a run.
+ * Usually all lanes take part in a run. In each segment a lane first runs the tasks assigned to it
+ * when compiling (so that a slice of the weights stays in one core's cache from run to run), then
+ * any that are left; then all lanes join. Which lane runs a task does not change the bits of its
+ * results. So lane 0 runs all tasks alone if measurements show that this is faster (lane_choice.h),
+ * and it runs the segments of a single task at the start of a run alone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -268,9 +268,8 @@ static void run_lanes(dt_exec *x) {
     if (chooses_lanes(x) && !x->track) dt_lane_choice_ran(&x->lanes, since, dt_now_ns());
 }
 
-/* Runs all segments. The x->n_alone segments at the start, which have a single task each (the
- * preamble, or the whole step for one row), run on lane 0 without waking the others. The rest run
- * on the chosen lanes. */
+/* Runs all segments. The x->n_alone segments at the start, which have a single task each, run on
+ * lane 0 without waking the other lanes. The rest run on the chosen lanes. */
 static void run_segments(dt_exec *x) {
     const unsigned before = dt_instructions_flush();
     for (int i = 0; i < x->n_alone; i++) run_task(x, &x->segment[i].task[0], 0);

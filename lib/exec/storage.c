@@ -93,9 +93,9 @@ static void find_wanted(storage *s) {
         }
 }
 
-/* Gives all float32 values of more than one element the 16-bit type that loses nothing (`exact`,
- * else `wanted`), if there is one, and then takes it back for values that must stay float32, such
- * as results and updates. */
+/* Gives all computed float32 values of more than one element that are not absorbed the 16-bit type
+ * that loses nothing (`exact`, else `wanted`), if there is one, and then takes it back for results
+ * and updates, which must stay float32. */
 static void list_candidates(storage *s) {
     const dt_exec *x = s->x;
     const dt_graph *g = x->g;
@@ -230,9 +230,9 @@ void dt_store_floats(const dt_exec *x, int node, int64_t to, int64_t n, const fl
 /*
  * Sets where the memory of each value is: in an argument, in a variable, in the arena for stored
  * values, or nowhere. A renamed value shares the memory of its input. In the arena every value gets
- * an offset, such that values which are used in the same segment do not overlap. Larger values are
- * placed first, each at the lowest free offset. Lifetimes are counted in segments, since the pieces
- * of a segment run in any order.
+ * an offset, such that values whose lifetimes have a segment in common do not overlap. Larger
+ * values are placed first, each at the lowest free offset. Lifetimes are counted in segments, since
+ * the pieces of a segment run in any order.
  */
 
 static void find_homes(dt_exec *x) {

@@ -7,8 +7,8 @@
  *
  * Values are in vector registers from their instruction to the last one that reads them. A value
  * that is read after the loop, or whose register is needed for another one, is stored in the memory
- * where loops in C would store it. Generated loops check nothing, because the arrays that they read
- * and write were laid out before.
+ * where loops in C would store it. Generated loops check no bounds, because the arrays that they
+ * read and write were laid out before.
  */
 #include <stdlib.h>
 #include <string.h>

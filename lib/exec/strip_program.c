@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes a strip program of a fused group: nodes of one shape become instructions over registers,
- * which are arrays of DT_STRIP floats.
+ * Makes the program of a fused step, a strip program: nodes of one shape become instructions over
+ * registers, which are arrays of DT_STRIP floats.
  *
- *     w (784, 128)   g (784, 128)   alpha ()   operands: whole arrays are read in place, scalars
- *          │              │            │       and vectors are laid out once a task, per-row
- *          │              │            │       values once a strip
+ *     w (784, 128)   g (784, 128)   alpha ()   operands: whole float32 arrays are read in place,
+ *          │              │            │       scalars and most vectors are laid out once a task,
+ *          │              │            │       all others once a strip
  *          ▼              ▼            ▼
  *     for each strip of the piece:   r0 = g * s0;  r1 = r0 - m;  ...;  w = w - r5
  *
- * Results that other steps read are written directly to their memory; updates of variables are in
- * place.
+ * Results that other steps read are written to their memory, most updates of variables directly to
+ * the memory of the variable.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -133,12 +133,14 @@ typedef struct builder {
     dt_exec *x;
     dt_strip_program *p;
     const dt_fused_list *list;
-    /* [nodes] 1 + the instruction of this program that computes the node; 0: the program does not
-     * compute it */
+    /* [nodes] 1 + the index of the instruction of this program that computes the node; 0: the
+     * program does not compute it */
     int *place;
-    /* [nodes] whether the program computes the node although another step computes it as well */
+    /* [nodes] whether the program computes the node although it belongs to another list
+     * (dt_fused_list.again) */
     bool *again;
-    int64_t longest; /* the longest period of a repeated operand or of a sum so far */
+    /* the longest period of a repeated operand or of a sum, or row of an INSIDE operand, so far */
+    int64_t longest;
 } builder;
 
 static bool same_operand(const dt_strip_operand *a, const dt_strip_operand *b) {
@@ -232,8 +234,7 @@ static void add_sum(builder *b, int node) {
     b->longest = period > b->longest ? period : b->longest;
 }
 
-/* Removes copies whose results are not stored. Their readers read the operand of the copy
- * instead. */
+/* Removes copies whose results are not stored. Their readers read the input of the copy instead. */
 static void forward_copies(dt_strip_program *p) {
     int *to = dt_alloc((size_t)(p->n_code + 1) * sizeof *to), kept = 0;
 

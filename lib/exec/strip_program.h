@@ -6,9 +6,10 @@
 
 #include "exec/exec_impl.h"
 
-/* How the elements of an operand are found from the flat index in the group's shape. */
+/* How the elements of an operand are found from the flat index in the shape of the fused step. */
 typedef enum dt_strip_layout {
-    DT_STRIP_WHOLE,    /* the operand has the group's shape: element i is element i */
+    /* the operand has the shape of the fused step, so the flat indices are equal */
+    DT_STRIP_WHOLE,
     DT_STRIP_SPLAT,    /* the operand is a single value: a constant, or one in memory */
     DT_STRIP_REPEATED, /* `period` elements are repeated again and again: (128) over (B, 128) */
     /* each element is repeated `period` times in a row: (B) over (B, 10) with period 10 */
@@ -102,7 +103,7 @@ typedef struct dt_strip_program {
  * elements of a strip (sets p->pass), and marks the operands that loops in C read (laid_out).
  * Instructions and registers must be set. */
 void dt_find_passes(dt_strip_program *p);
-/* Returns the node whose memory the program reads for an input; -1: it reads the input from a
+/* Returns the node whose memory a generated loop reads for an input; -1: it reads the input from a
  * register. */
 int dt_strip_stream(const dt_strip_program *p, int in);
 /* strip_emit.c: calls dt_find_passes, and appends the code of those passes that are loops to c. c

@@ -130,8 +130,8 @@ const dt_strip_format dt_strip_formats[DT_S_COUNT] = {
 
 /*
  * Divides a strip program into passes over memory. Consecutive instructions that all have vector
- * instructions become one loop, if there are enough registers for the addresses of its arrays. For
- * instructions between such runs, each has its own loop in C.
+ * instructions become one loop, if there are enough registers for the addresses of its arrays. Each
+ * of the other instructions has its own loop in C.
  */
 
 int dt_strip_stream(const dt_strip_program *p, int in) {

@@ -2,9 +2,9 @@
 /*
  * Runs a strip program. For each strip of a piece, operands that are not read in place are copied
  * to registers, those that are the same for all strips only once. Then every pass runs over the
- * whole strip, and values that other steps read are written to memory. A pass is a generated loop.
- * It is a loop in C for each instruction if there is no code for an op or for this processor, or if
- * the system allows no executable memory. Memory that the next strips read is prefetched.
+ * whole strip, and values that other steps read are written to memory. A pass is one generated loop
+ * or, if an op has no vector instructions, or the processor or the system does not allow generated
+ * code, a loop in C for each instruction. What the next strip reads of large arrays is prefetched.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ typedef struct runner {
     const dt_kernel_call *c;
     const dt_strip_program *p;
     const dt_simd *simd;
-    bool generated; /* whether passes run as generated machine code */
+    bool generated; /* whether the passes that can be generated loops run as such */
     /* the current strip: elements [from, from + n) of the program's shape, counted in memory
      * order */
     int64_t from, n;
@@ -153,7 +153,7 @@ static void run_op(const runner *r, int i) {
 }
 
 /* Prefetches a part (`part` of `parts` equal ones) of the next strip of each far operand, since
- * processors do not prefetch beyond a page, which is the size of a strip. */
+ * processors do not prefetch beyond a page. A strip of float32 has the size of a page. */
 static void fetch_ahead(const runner *r, int part, int parts) {
     int64_t line = 64;
     for (int i = 0; i < r->p->n_operands; i++) {

@@ -6,7 +6,7 @@
  *     segment 0    h = x W    y = relu(h)    z = y V    dz    dy = dz V'    dh
  *     segment 1    dW = x' dh     dV = y' dz
  *
- * x, y, dz and dh are read in segment 1, so they are in the arena; h, z and dy are in task memory.
+ * y, dz and dh are read in segment 1, so they are in the arena; h, z and dy are in task memory.
  *
  * Each lane has memory for one task, unless all tasks of the segment together need no more.
  * Segments run one after the other, so they share this memory.
@@ -215,7 +215,7 @@ const dt_exec *dt_view_of_task(const dt_exec *x, const dt_exec_task *t, int lane
     const dt_group *group = &x->group[t->group];
     const int64_t by_lane = x->segment[group->segment].lane_bytes;
 
-    /* without values in task memory, lanes have no views of the executable */
+    /* the tasks of a group without values in task memory need no view */
     if (group->n_own == 0) return x;
     const dt_exec *view = &x->view[lane];
     char *room = x->memory + x->arena_bytes +

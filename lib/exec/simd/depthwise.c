@@ -66,8 +66,8 @@ static ALWAYS_INLINE int shared_by_three(const dt_conv_span *s, const dt_conv_sp
     return apart == step ? 1 : 2 * apart == step ? 2 : 0;
 }
 
-/* Adds the products of three such elements of the kernel. stride: what shared_by_three returned, 1
- * or 2. What several positions read is loaded only once. */
+/* Adds the products of three successive elements of the kernel for which shared_by_three returned
+ * `stride`, 1 or 2. What several positions read is loaded only once. */
 static ALWAYS_INLINE void add_three(window *w, const kind of, const dt_conv_span *s,
                                     const int stride) {
     const int64_t apart = s[1].at - s[0].at;

@@ -73,9 +73,10 @@ static void to_bf16(void *d, const void *a, const void *b, const void *c, int64_
     }
 }
 
-/* Both convert elements from i on, eight at a time, while the processor's instructions give the
- * same bits as our own code, and return the first element that they have not converted: there are
- * fewer than 8 left, a NaN is among the next 8, or the instruction set lacks the instructions. */
+/* some_from_f16 and some_to_f16 convert elements from i on, eight at a time, while the processor's
+ * instructions give the same bits as our own code, and return the first element that they have not
+ * converted: there are fewer than 8 left, a NaN is among the next 8, or the instruction set lacks
+ * the instructions. */
 static int64_t some_from_f16(float *to, const uint16_t *from, int64_t i, int64_t n) {
 #if defined(__F16C__)
     for (; i + 8 <= n; i += 8) {

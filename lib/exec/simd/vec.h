@@ -117,8 +117,8 @@ typedef float vec;
 #define TILES_OF_9_TO_14_ROWS(F, v) F(9, v) F(10, v) F(11, v) F(12, v) F(13, v) F(14, v)
 #define TILES_OF_14_ROWS(F)                                                                        \
     TILES_OF_8_ROWS(F) TILES_OF_9_TO_14_ROWS(F, 1) TILES_OF_9_TO_14_ROWS(F, 2) F(9, 3)
-/* EACH_FULL_TILE(F) expands to F(rows, WIDE) for all tiles of WIDE vectors, which is the width of a
- * panel, except of the last ones, or if rows are few. */
+/* EACH_FULL_TILE(F) expands to F(rows, WIDE) for all tiles of WIDE vectors. Most panels are WIDE
+ * vectors wide; the last ones, and those of products of few rows, may not be. */
 #define TILES_OF_WIDTH(F, v) F(1, v) F(2, v) F(3, v) F(4, v) F(5, v) F(6, v)
 #if defined(__AVX512F__)
 #define EACH_TILE TILES_OF_14_ROWS
