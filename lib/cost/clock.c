@@ -191,7 +191,8 @@ static int add_item(clock *c, item it) {
 }
 
 /* Whether node i is a sum over replicas that are in several slices. Links then sum it within each
- * slice, and the network adds up the slices' sums. */
+ * slice, and the network adds up the slices' sums. If the mesh has no axis of replicas, all sums
+ * over devices count as such. */
 static bool goes_between(const clock *c, int i) {
     const dt_node *n = &c->g->node[i];
     return dt_across_sums(n) && c->r->program->how.slices > 1 &&

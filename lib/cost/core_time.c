@@ -42,7 +42,8 @@ enum { MATRIX_LANES = 128, SUBLANES = 8 };
 /* Cost of a register whose 128 lanes are filled to the fraction f, relative to a full one: min(1,
  * SPARSE_LANES + LANE_SHARE * f). */
 #define SPARSE_LANES 0.4
-/* See SPARSE_LANES. */
+/* How much the relative cost of a register grows with the filled fraction of its 128 lanes (see
+ * SPARSE_LANES). */
 #define LANE_SHARE 0.8
 /* cycles for storing a result in 32 bits, relative to those for rounding it to 16 bits and storing
  * it */
@@ -132,8 +133,8 @@ enum { LANES = 8 * 128 };
  * Measured for copies on v6e: 1,360 of 1,638 GB/s (AI-Hypercomputer/tpu-recipes,
  * microbenchmarks). */
 #define HBM_SHARE 0.83
-/* fraction of the compiler's launch time: on tpu7x a product of 128^3 takes 1.6 us, and 2.6 us by
- * the compiler's estimate (source as above) */
+/* Launch time, as a fraction of the compiler's estimate of it: on tpu7x a product of 128^3 takes
+ * 1.6 us (AI-Hypercomputer/tpu-recipes, microbenchmarks), and 2.6 us by the compiler's estimate. */
 #define LAUNCH_SHARE 0.6
 /* launch time of a kernel without products, relative to one with products; from libtpu's reduces
  * and reshapes of 2,048 numbers */

@@ -38,8 +38,8 @@ typedef struct dt_core_price {
 } dt_core_price;
 
 /* Estimates the time of one kernel: an op, or several fused ops. The bytes in `work` are those of
- * the kernel's inputs and results. A kernel without products, vector operations and bytes takes no
- * time. For a host of a cluster, the result is that of dt_core_roofline. */
+ * the kernel's inputs and results. A kernel that has neither products nor vector operations nor
+ * bytes takes no time. For a host of a cluster, the result is that of dt_core_roofline. */
 dt_core_price dt_core_time(const dt_core *c, const dt_cost *work);
 /* Returns the least time that the chip's tables allow: the longest of FLOPs divided by the peak
  * rate (the int8 rate if it is higher and some product has 8-bit operands), bytes divided by the
@@ -49,8 +49,8 @@ dt_core_price dt_core_roofline(const dt_core *c, const dt_cost *work);
 
 /* Returns the bytes of a concrete type in HBM, with the padding of the chip's tiles. */
 int64_t dt_padded_bytes(const dt_type *t);
-/* The same for (examples, spatial dimensions.., channels) that convolutions read or write: examples
- * or channels are along the lanes. */
+/* Returns the bytes in HBM, with padding, of an array (examples, spatial dimensions.., channels)
+ * that convolutions read or write: its examples or its channels are along the lanes of tiles. */
 int64_t dt_padded_image_bytes(const dt_type *t);
 
 /* Whether the type is that of a matrix that is stored with its columns along the lanes, because

@@ -9,9 +9,9 @@
  * All other inputs (means, scales) must be small compared to that array, and the array must not be
  * larger than the value itself, as the random numbers behind a mask are.
  *
- * The costliest such value is a sigmoid (3 operations). For silu(g) * u, the arrays g, u and the
- * product are kept, and sigmoid(g) and silu(g) are computed again. libtpu 0.0.42.1 does the same if
- * blocks are not in a loop: six gated blocks need 6.1 GiB of temporaries, which is what a plan says
+ * A sigmoid (3 operations) is such a value. For silu(g) * u, the arrays g, u and the product are
+ * kept, and sigmoid(g) and silu(g) are computed again. libtpu 0.0.42.1 does the same if blocks are
+ * not in a loop: six gated blocks need 6.1 GiB of temporaries, which is what a plan says
  * (docs/simulator.md). With all five arrays a plan would say 9.2 GiB.
  *
  * With `model.scan_layers` the blocks of a Repeat are two loops, of which the second reads what the

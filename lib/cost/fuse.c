@@ -9,8 +9,9 @@
  *     siblings    several sums over an array, or element-wise updates of one size, read it once
  *
  * A kernel has a place in the program. A node joins a kernel at an earlier place only if everything
- * else that it reads comes before that place. So no kernel waits for one with a later place, except
- * for a bucket whose first sums it reads; it does not compute the others.
+ * else that it reads comes before that place. So no kernel waits for one with a later place. But it
+ * may wait for a bucket of collectives, which is sent at the place of its last member, if it reads
+ * an earlier member, and if no member of the bucket depends on the kernel.
  *
  * The bytes of a kernel are those of each array that it reads, counted once, and of its results
  * that other kernels read. Reshapes and broadcasts are other names for their inputs.

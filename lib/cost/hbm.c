@@ -6,7 +6,7 @@
  *
  *     weights     variables of the model         slots        variables of the optimizer
  *     gradients   the values that updates read. They count as being in memory to the end of the
- *                 step, each with as many bytes as its variable's slots have on the device
+ *                 step, each with as many bytes as its variable's new value on the device
  *     activations all other values at the peak, with the batch. They use the memory of gradients
  *                 that are not computed yet. With `model.scan_layers`, the backward loop of blocks
  *                 writes gradients into arrays of all blocks, which are in memory from its start.

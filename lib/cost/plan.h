@@ -110,7 +110,9 @@ typedef struct dt_plan_event {
     /* the unit that runs the launch. CHIP: a kernel, or a stage's work on a micro-batch; LINKS,
      * NETWORK: a collective; HOST: a copy to or from the host's memory */
     dt_plan_unit unit;
-    int node; /* index of the node in the local graph; for a stage, of its first node with a path */
+    /* index of the node in the local graph; for a stage, of its first node with a path or, if none
+     * has one, of its last node */
+    int node;
     /* for a stage: its kind 'F', 'B' or 'U' (pass/timeline.h); 0: the launch is not a stage */
     char stage;
     int device, micro; /* for a stage: index of its logical device and of its micro-batch */
@@ -124,7 +126,8 @@ typedef struct dt_plan_event {
 typedef struct dt_plan {
     dt_arena *arena;
     const dt_chip *chip;
-    int devices; /* number of devices that compute the step */
+    /* number of devices that compute the step, each counted once for each micro-batch */
+    int devices;
     dt_plan_bytes bytes;
     double seconds; /* seconds of a step */
     dt_plan_parts parts;

@@ -7,8 +7,8 @@
  *     dot_general(x, w)     becomes     dot_general(reduce_precision(x), reduce_precision(w))
  *
  * An op's row says which inputs are multiplied, and which attribute requests rounding of products
- * inside the op. A value with several readers is rounded once. The pass is the last one: gradients
- * are those of products without rounding, as in XLA.
+ * inside the op. A value with several readers is rounded once. The pass runs after gradients have
+ * been derived, so they are the gradients of products without rounding, as in XLA.
  */
 #include <string.h>
 

@@ -9,7 +9,7 @@
  *
  * The ops' rules (dt_rule) show which dimension of a value counts positions. Along it every op of
  * the step computes a single position: a table of positions is read at `position`, and a query
- * attends to the cache, in which its own row is put first. If another op mixes positions (a
+ * attends to the cache after its own row has been put there. If another op mixes positions (a
  * convolution, a recurrent layer, attention in both directions, a mask), there is no such step.
  */
 #include <string.h>
@@ -101,8 +101,8 @@ static dt_value whole_of(decoder *d, int i) {
     return d->whole[i] = dt_emit_like(d->t, d->g, i, in);
 }
 
-/* Takes of x the entry of dimension `along` whose index is d->position. The dimension stays, with
- * size 1. */
+/* Returns the part of x that has the index d->position in dimension `along`. The dimension stays,
+ * with size 1. */
 static dt_value pick(decoder *d, dt_value x, int along) {
     int perm[DT_MAX_RANK];
     const int rank = dt_type_of_value(x).rank;

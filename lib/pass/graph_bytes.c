@@ -189,7 +189,7 @@ static void take_ends(const reading *r) {
 }
 
 /* Returns the error that the bytes are not a graph. why: the trace's own error; NULL: the bytes end
- * too early, or a number or name is malformed. */
+ * too early, or a number, name or type is malformed. */
 static dt_status *no_graph(const dt_status *why) {
     return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "a message has no graph where one was expected%s%s",
                    why ? ": " : "", why ? dt_status_text(why) : "");

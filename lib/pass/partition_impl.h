@@ -80,7 +80,8 @@ int dt_find_group(dt_cutter *c, int i);
 /* ---- updates in place (partition_updates.c) ---- */
 
 /* Decides which updates cannot be computed in the variable's memory, and sets p->copy_back for
- * these. Called after dt_list_readings and before the others. */
+ * these. Called after dt_list_readings. The other functions of this section need the results of
+ * both. */
 void dt_choose_copies(dt_cutter *c, dt_arena *scratch);
 /* Fills first_reading and reading, the lists of uses of each value. */
 void dt_list_readings(dt_cutter *c, dt_arena *scratch);

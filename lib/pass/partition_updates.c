@@ -15,8 +15,8 @@
 #include "pass/partition_impl.h"
 
 /* Returns the node that owns the memory which node r reads as input k. Returns the number of nodes
- * if r is only another name of its input (a reshape): not r reads the memory, but the readers of
- * r. */
+ * if r is only another name of its input (a reshape): then the readers of r read the memory, and r
+ * itself does not. */
 static int read_by(const dt_cutter *c, int r, int k) {
     return dt_is_name(&c->g->node[r]) ? c->g->n_nodes : dt_named_by(c->g, c->g->node[r].in[k]);
 }

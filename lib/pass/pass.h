@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Passes: functions that make a new graph of a graph. The results of analyses are arrays with an
+ * Passes: functions that make a new graph from a graph. The results of analyses are arrays with an
  * entry for each node of a graph.
  *
  *     traced graph -> dt_fold -> dt_join_steps -> dt_shards (if reproducible) -> (pass/spmd.h)
  *                  -> dt_unannotate -> dt_upcast -> dt_tile_batch -> dt_partition -> program
  *
- * dt_simplify runs before or after several of these.
- *
- * Each pass is tested against the reference interpreter on random graphs.
+ * Most of these steps are optional. dt_simplify runs after several of them.
  */
 #ifndef DT_PASS_PASS_H
 #define DT_PASS_PASS_H
@@ -153,8 +151,8 @@ bool dt_is_from_host(const dt_node *n);
  * (dt_is_image). */
 int dt_row_units(const dt_graph *g, int64_t batch);
 /* Returns the number of pieces if a batch has fewer examples than it should have pieces. Pieces
- * then divide the time steps of examples, too, and *steps is their number. Returns 0 if values are
- * divided by rows (dt_row_units). */
+ * then divide the time steps of examples, too. *steps is the number of time steps of an example.
+ * Returns 0 if values are divided by rows (dt_row_units). */
 int dt_time_units(const dt_graph *g, int64_t batch, int64_t *steps);
 /* Returns the largest power of two that is at most x, but at least 1 and at most 16. */
 int dt_tiles_below(double x);

@@ -26,10 +26,9 @@ typedef enum dt_over_replicas { DT_OVER_NONE, DT_OVER_OPTIMIZER, DT_OVER_WEIGHTS
 extern const char *const dt_over_replicas_names[];
 
 /*
- * Settings for computing the steps of a job, besides its strategy and its model. The room job fills
- * in this struct, trainers and compiled steps copy it, and the code that implements a setting reads
- * it. So a new key needs a row and a reader in the room job, a member here, and the code that uses
- * it.
+ * Settings for computing the steps of a job, besides its strategy and its model. lib/job fills in
+ * this struct, trainers and compiled steps copy it, and the code that implements a setting reads
+ * it. So a new key needs a row and a reader in lib/job, a member here, and the code that uses it.
  */
 typedef struct dt_compute_spec {
     /* number of shards of the batch for `reproducible`; 0: the order of sums is not fixed */

@@ -279,8 +279,8 @@ static dt_value mean_of_parts(dt_value m, const dt_type *parts, bool of_replicas
     return dt_reshape(dt_broadcast_in_dim(m, &each, dims), parts->rank, parts->dim);
 }
 
-/* Emits a sum of (x - m)^2 from the sums and deviations of tiles (see the top). in: the values of x
- * and m. */
+/* Emits a sum of (x - m)^2 from the sums and deviations of tiles, by the formula at the top of this
+ * file. in: the values of x and m. */
 static dt_value emit_deviations(dt_trace *trace, const dt_node *sum, const dt_value *in,
                                 const tiling *t) {
     const bool of_replicas = !dt_reduce_of(sum);

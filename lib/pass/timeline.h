@@ -9,7 +9,8 @@
  *              one to the last, both counted, so that few micro-batches are under way. This limit
  *              is dropped if work on micro-batches waits for a task that runs once
  *
- * Both take (M + S - 1) (f + b) for M micro-batches through S stages of f forward and b backward.
+ * If each of S stages takes f seconds forward and b seconds backward, and transfers take no time,
+ * both schedules take (M + S - 1) (f + b) seconds for M micro-batches.
  */
 #ifndef DT_PASS_TIMELINE_H
 #define DT_PASS_TIMELINE_H

@@ -6,10 +6,11 @@
  *     y = dot_general(x, w) : bf16        becomes
  *     y = reduce_precision(dot_general(x, w)) : f32, 7 mantissa bits
  *
- * as the interpreter defines these types. So sums are float32, every kernel can be used, and
- * roundings are fused with adjacent steps. Ops that only move elements need no rounding. Partial
- * sums over segments are not rounded either; the tree that adds them is. Arguments, variables and
- * results keep their dtypes: they are converted at the beginning and at the end of the program.
+ * The interpreter defines these types in this way. So sums are float32, every kernel can be used,
+ * and roundings are fused with adjacent steps. Ops that only move elements need no rounding.
+ * Partial sums over segments are not rounded either; the tree that adds them is. Arguments,
+ * variables and results keep their dtypes: they are converted at the beginning and at the end of
+ * the program.
  *
  * Only programs that run here use this pass. The cost on a chip is estimated without it, in the
  * dtypes of the graph.

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs all devices in one memory space: the program is unrolled over the devices, node by node,
- * and each collective becomes ops on the values of all devices. A trace numbers values, so what
- * several devices compute in the same way is computed once: values that are not divided cost
- * nothing extra, and a sum over devices is computed once for all.
+ * Runs all devices in one memory space: the program is unrolled over the devices, node by node, and
+ * each collective becomes ops on the values of all devices. A device counts once for each
+ * micro-batch. A trace numbers values, so what several devices compute in the same way is computed
+ * once: values that are not divided cost nothing extra, and a sum over devices is computed once for
+ * all.
  */
 #include "pass/spmd/spmd_impl.h"
 
