@@ -43,7 +43,7 @@ enum {
 
 typedef struct dt_conv_product {
     const dt_conv_line *line;
-    const dt_conv_span *span; /* the last one ends a block */
+    const dt_conv_span *span; /* [spans] the columns of A; the last span ends a block */
     int64_t lines, each;      /* the number of lines; rows of each line */
     int64_t spans;
     /* 0, or the number of neighbouring rows that share a bit of dt_conv_span.taps: those of one
@@ -70,8 +70,8 @@ typedef struct dt_conv_loops { /* declared in strip.h */
      * A(row, k, j) B(k, j); channels are adjacent in A. Spans have at most one column. B is not
      * packed. */
     void (*depthwise)(const dt_conv_product *p);
-    /* The gradient of such kernels: each line is one row, an element of the kernel. Spans may have
-     * several columns, and rows may lack some spans (taps). */
+    /* The gradient of the kernels of a depthwise convolution: each line is one row, an element of
+     * the kernel. Spans may have several columns, and rows may lack some spans (taps). */
     void (*depthwise_gradient)(const dt_conv_product *p);
 } dt_conv_loops;
 

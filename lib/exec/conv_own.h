@@ -42,9 +42,9 @@ typedef struct dt_own_part {
     dt_conv_span *span; /* NULL for a kernel's gradient, which has its spans in working memory */
     int64_t lines, each, spans, row_step, ldc;
     /* For a kernel's gradient. low, high: the positions [low, high) of each axis at which the rows
-     * read the image. from: offset in the image of what the first row reads at the first of them,
-     * in floats. With dt_own.single, low and high are 0, and `from` is for the first element of the
-     * kernel. */
+     * read the image. from: offset, in floats, of the element of the image that the first row reads
+     * at the first of these positions. With dt_own.single, low and high are 0, and `from` is for
+     * the first element of the kernel. */
     int64_t from, low[DT_CONV_SPACE], high[DT_CONV_SPACE];
 } dt_own_part;
 
@@ -59,28 +59,29 @@ typedef struct dt_own {
     /* features of one group: in: of the image that is read; out: of the result or, for a kernel's
      * gradient, of y */
     int64_t in, out;
-    int64_t wide; /* features of all groups together of the image that is read */
-    /* features of all groups of the result; for a kernel's gradient, those of y */
+    int64_t wide; /* number of features, of all groups together, of the image that is read */
+    /* number of features, of all groups together, of the result; for a kernel's gradient, of y */
     int64_t others;
-    int64_t taps, image; /* taps: spatial elements of the kernel; image: floats of an image */
-    bool one_by_one;     /* depthwise: a group has one input and one output */
-    bool joined;         /* the rows of all images form one line */
+    /* taps: number of spatial elements of the kernel; image: floats of an image that is read */
+    int64_t taps, image;
+    bool one_by_one; /* depthwise: a group has one input and one output */
+    bool joined;     /* the rows of all images form one line */
     int64_t n_parts;
     dt_own_part *part;
     /* dt_conv_span.taps is used; each line is one row: a position or, in a kernel's gradient, one
      * feature of one element of the kernel (all its features if it is depthwise) */
     bool single;
     /* These are used for a kernel's gradient. runs: number of rows of positions in all images;
-     * stretch: in a stretch; runs_each: in one image. packs: y is packed. With `single`, a part has
-     * at most DT_CONV_TAPS elements of the kernel, and reads[axis] is an array [parts][positions of
-     * the axis]: the elements of the part that read the image at that position, not padding, as
-     * bits. */
+     * stretch: number of these in a stretch; runs_each: number of these in one image. packs: y is
+     * packed. With `single`, a part has at most DT_CONV_TAPS elements of the kernel, and
+     * reads[axis] is an array [parts][positions of the axis]: the elements of the part that read
+     * the image at that position, not padding, as bits. */
     int64_t runs, stretch, runs_each;
     bool packs;
     uint64_t *reads[DT_CONV_SPACE];
 } dt_own;
 
-/* Builds the spans of a sum. */
+/* The state in which the spans of a sum are built. */
 typedef struct dt_own_spans {
     dt_conv_span *span;
     int64_t n;

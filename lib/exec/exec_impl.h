@@ -20,7 +20,7 @@ struct dt_engine {
     /* `gemm` is the library that computes matrix products. `own` is dtrain's implementation, which
      * also computes float32 products that the library refuses, unless the user named the library */
     dt_gemm_library gemm, own;
-    /* the processor multiplies bfloat16, and our own loops compute products with these instructions
+    /* the processor has instructions that multiply bfloat16, and our own loops use them
      * (dot_bf16.c) */
     bool packs_bf16;
     dt_packed *packed; /* weights that are packed for products */
@@ -117,8 +117,8 @@ struct dt_exchange;
  * eval and copy_back. */
 typedef struct dt_kernel {
     const char *name;
-    /* the op that the kernel computes. NULL: several ops. `integers` tells by `fits` which; the
-     * compiler chooses the others (fused, eval, copy_back) itself */
+    /* the op that the kernel computes. NULL: nodes of several ops, which `fits` selects for the
+     * kernel `integers`, and dt_build_steps for fused, eval and copy_back */
     const dt_op *op;
     /* the ways in which the result may be divided into pieces, as bits of dt_division; true (1) is
      * the bit DT_BY_ROWS */

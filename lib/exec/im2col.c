@@ -216,7 +216,8 @@ static int64_t begin_row(const convolution *v, const int64_t index[DIMS],
 }
 
 /* Returns the offset in lhs at which a run of the row begins, in elements; `at` and `place` are
- * from begin_row. Returns -1 if the run is in padding along one of the dimensions before it. */
+ * from begin_row. Returns -1 if the run is in padding, or in a gap between elements, along one of
+ * the other dimensions. */
 static int64_t begin_run(const convolution *v, int64_t at, const int64_t index[DIMS],
                          const int64_t place[DT_MAX_SPATIAL]) {
     for (int d = 0; d < v->n_dims - 1; d++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convolution, and the segment_convolution that a pass made of a kernel's gradient (pass/tiles.c):
- * computed by the engine's library or by our own loops (conv.h) if these are fast for it, otherwise
- * as matrix products or by the op's eval. A piece is a range of examples; a piece of a kernel's
- * gradient is the partial sum over a range of examples.
+ * convolution, and the segment_convolution into which a pass has divided a kernel's gradient
+ * (pass/tiles.c): computed by the engine's library or by our own loops (conv.h) if these are fast
+ * for it, otherwise as matrix products or by the op's eval. A piece is a range of examples; a piece
+ * of a kernel's gradient is the partial sum over a range of examples.
  *
  * Libraries and loops need kernels in packed form. In each run, each lane packs its own copy at its
  * first piece of a step, so no lane waits for another.

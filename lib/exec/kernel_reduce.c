@@ -45,7 +45,8 @@ enum { LONG_ROW = 64 };
 
 /* ---- extents ---- */
 
-/* Describes the reduction over the dimensions in the set `dims` of a type without B. */
+/* Describes the reduction over the dimensions in the set `dims` of a type whose sizes are all
+ * known. */
 static reduction reduction_of_type(const dt_simd *simd, dt_reduce_kind kind, const dt_type *in,
                                    uint32_t dims) {
     reduction r = {.simd = simd, .kind = kind, .load = DT_S_COPY};

@@ -43,8 +43,8 @@ typedef struct dt_lane_choice {
 
 /* Whether lane 0 alone should do the next run. */
 bool dt_lane_choice_is_alone(const dt_lane_choice *c);
-/* Records a run by the lanes that dt_lane_choice_is_alone chose, from its begin to its end on a
- * clock of nanoseconds that never goes back. */
+/* Records a run by the lanes that dt_lane_choice_is_alone chose, which began and ended at these
+ * times, in nanoseconds of a clock that never goes back. */
 void dt_lane_choice_ran(dt_lane_choice *c, int64_t begin_ns, int64_t end_ns);
 
 #endif

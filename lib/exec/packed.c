@@ -29,9 +29,11 @@ struct dt_packed {
     int node;
     dt_panels panels;
     uint32_t version; /* version of the value when it was last compared */
-    unsigned written; /* dt_variable_written at that moment */
-    const void *at;   /* the variable's memory at that moment; NULL: it was never compared */
-    int users;        /* number of executables that use it */
+    /* the variable's count of changes (dt_variable_written) when it was last compared */
+    unsigned written;
+    /* the variable's memory when it was last compared; NULL: it was never compared */
+    const void *at;
+    int users; /* number of executables that use it */
     /* the executable that counts its bytes: the first one that may pack it; NULL: none */
     const dt_exec *counted_by;
     struct dt_packed *next;

@@ -116,8 +116,8 @@ void dt_run_loop(const dt_strip_pass *pass, const dt_code *c, void *const *strea
 
 /* ---- the vector instructions of each op ---- */
 
-/* The operands that a line can have: the result R, the inputs X, Y and Z, three further registers,
- * and constants, which are in dt_strip_numbers. */
+/* The operands that a vector instruction (dt_strip_line) can have: the result R, the inputs X, Y
+ * and Z, three further registers, and constants, which are in dt_strip_numbers. */
 enum {
     R,
     X,

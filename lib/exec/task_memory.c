@@ -22,8 +22,8 @@
 #include "base/size.h"
 #include "op/segment.h"
 
-/* A number of bytes that no system has. A larger value stays in the arena, where the total becomes
- * INT64_MAX and is refused. */
+/* A number of bytes that no system has. Values that are not smaller stay in the arena, where the
+ * total becomes INT64_MAX and is refused. */
 #define TOO_MUCH (INT64_C(1) << 48)
 
 /* ---- values that task memory holds ---- */

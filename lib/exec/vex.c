@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See vex.h. Each instruction is a row: its opcode in the manual's tables, its width, and how it
- * differs from others. */
+/* Encodes the instructions of vex.h. Each instruction is a row of a table: its opcode in the
+ * processor's manual, its width, and how it differs from others. */
 #include "exec/vex.h"
 
 #include <stdlib.h>

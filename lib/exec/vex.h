@@ -20,8 +20,8 @@ typedef struct dt_code {
 } dt_code;
 
 /* Instructions on vectors of 256 bits, or of the size in bits with which the name ends.
- * DT_VEX_WIDEN_8 and _16 make 32 bits of elements of that size. A store has the register that it
- * writes to memory in `to`. */
+ * DT_VEX_WIDEN_8 and _16 widen elements of 8 and 16 bits to 32 bits. A store has the register that
+ * it writes to memory in `to`. */
 typedef enum dt_vex {
     DT_VEX_NONE,
     DT_VEX_LOAD,
@@ -64,7 +64,8 @@ typedef enum dt_vex {
  * at. */
 typedef struct dt_vex_operand {
     int vector; /* number of the vector register; -1: the operand is in memory */
-    /* numbers of general registers for the address; scale -1: the address has no index */
+    /* base: number of the general register with the base address; scale: the index is multiplied by
+     * 1 << scale, -1: the address has no index */
     int base, scale;
     int32_t at;
 } dt_vex_operand;

@@ -92,7 +92,7 @@ static cut cut_of(const dt_gemm *g, bool kept) {
     c.packs_b = kept ? g->trans_b : packing_pays(g, g->m);
     c.packs_a = ceil_of(g->n, panel) >= (a_lies_badly ? PANELS_BADLY : PANELS_WELL);
     if (kept && c.depth < g->k) c.columns = dt_min(g->n, MOST_COLUMNS / panel * panel);
-    /* a panel is packed in the memory of the panel before it */
+    /* then one panel is packed at a time, into the memory of the one before it */
     if (kept || !c.packs_b || c.rows == g->m) return c;
     c.keeps_b = MOST_PACKED / g->k >= dt_min(g->n, 2 * panel);
     const int64_t most = c.keeps_b ? MOST_PACKED / g->k : MOST_COLUMNS;
