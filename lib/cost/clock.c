@@ -50,7 +50,8 @@ typedef struct queue_heap {
     queued *entry;
 } queue_heap;
 
-/* The items that wait for a unit, in two heaps (see above). Must be zeroed before use. */
+/* The items that wait for a unit, in two heaps: those that will be ready later, and those that are
+ * ready when the unit becomes free. Must be zeroed before use. */
 typedef struct ready_queue {
     queue_heap later, due;
 } ready_queue;

@@ -25,7 +25,8 @@
 #include "op/op.h"
 
 typedef enum role {
-    /* the node needs no work: a parameter, a name, or a value that is computed where it is read */
+    /* the node needs no work: an argument or a variable, another name of a value, or a value that
+     * is computed where it is read */
     ROLE_NONE,
     ROLE_LINK, /* the node's value is received over links: a collective, or a value from the host */
     ROLE_LOOP, /* an element-wise node, which can be part of any kernel */

@@ -300,8 +300,8 @@ static bool is_as_large(const holding *h, const dt_kernel_launch *k, int a, int 
 }
 
 /* Whether this op reads each element where the result's element is written, so that the kernel can
- * write its result over the op's input: element-wise ops, sums, and composites of these, such as
- * losses. Other ops (moves, lookups, windows) read elements at other places. */
+ * write its result over the op's input: element-wise ops, reductions, and composites of these, such
+ * as losses. Other ops (moves, lookups, windows) read elements at other places. */
 static bool reads_in_place(const dt_op *op) {
     return dt_is_elementwise(op) || op->role == DT_ROLE_REDUCE || op->forms.decompose;
 }

@@ -150,8 +150,8 @@ static bool uses_links_of(const dt_collective_request *x, const int at[3]) {
     return false;
 }
 
-/* Returns the factor, at least 1, by which a collective is slower than on normal links: that of the
- * slowest chip whose links it uses. */
+/* Returns the factor, at least 1, by which a collective's time without latency is longer than on
+ * normal links: that of the slowest chip whose links it uses. */
 static double slowness(const dt_links *l, const dt_collective_request *x) {
     double most = 1;
     for (int i = 0; i < l->r->n_slow; i++)

@@ -17,7 +17,8 @@
 #include "model/model.h"
 #include "pass/spmd.h"
 
-/* A chip whose links are slow: they take `times` times as long as normal. */
+/* A chip whose links are slow: apart from latency, transfers over them take `times` times as long
+ * as normal. */
 typedef struct dt_slow_links {
     int at[3]; /* coordinates x, y and z of the chip in the slice */
     double times;
@@ -63,7 +64,8 @@ typedef struct dt_plan_bytes {
 typedef struct dt_plan_parts {
     /* seconds of kernels, split by what limits each kernel */
     double matrix, memory, vector, launch;
-    /* seconds of waiting for collectives on links, and on the network between slices */
+    /* seconds of waiting for collectives on links (in a pipeline, mean seconds of all collectives
+     * within stages), and on the network between slices */
     double links, dcn;
     /* seconds of waiting for values from the host's memory */
     double host;
@@ -131,7 +133,9 @@ typedef struct dt_plan {
     dt_plan_bytes bytes;
     double seconds; /* seconds of a step */
     dt_plan_parts parts;
-    double link_busy;    /* seconds of all collectives, including those during which kernels run */
+    /* seconds of all collectives, on links and between slices, also of those during which kernels
+     * run */
+    double link_busy;
     double infeed_bytes; /* bytes of a step's batch that a chip receives from the host */
     double infeed_s;     /* seconds that they take; 0: the rate between chip and host is unknown */
     double offloaded;    /* bytes that a device sends to the host's memory and reads again */

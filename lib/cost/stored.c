@@ -7,9 +7,10 @@
  *     operands    float32 values that products alone read take two bytes, since matrix units round
  *                 what they multiply
  *     logits      in mixed precision, the last product writes 16 bits, and the loss converts what
- *                 it reads. The gradient takes 16 bits, too. Some chips compute it within the
- *                 products that read it (dt_kernel_rates.loss_again). On others both are stored,
- *                 which counts here as logits of 32 bits over which the gradient is written
+ *                 it reads. The gradient takes 16 bits, too. With enough examples, some chips
+ *                 compute it within the products that read it (dt_kernel_rates.loss_again).
+ *                 Otherwise both are stored, which counts here as logits of 32 bits over which the
+ *                 gradient is written
  *     normalized  in mixed precision, normalizations compute in 32 bits. A backward loop over
  *                 blocks reads their values as the forward loop has computed them
  */

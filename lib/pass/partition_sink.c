@@ -8,8 +8,8 @@
  *     derived values    are computed, element by element, from one other value and from numbers or
  *                       values that are known from the start. They are computed with their first
  *                       reader, too. If an update needs a number of all gradients, such as whether
- *                       they are finite, all of it is then computed after that number, and no part
- *                       of it is computed before and stored
+ *                       they are finite, the whole update is then computed after that number, and
+ *                       no part of it is computed before and stored
  *     whole gradients   of kernels, each a single piece, are moved with their updates to the next
  *                       segment, if that one has pieces for all threads and their own has not.
  *                       Before, one thread works in segment 4 while the others wait:

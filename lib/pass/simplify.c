@@ -125,7 +125,7 @@ static dt_value over_one(const rewrite_call *c) {
     return is_splat_of(c->in[1], 1) ? c->in[0] : no_value;
 }
 
-/* Replaces x - 0 by x, which is right for x = -0 as well. (x + 0 would be 0 for that.) */
+/* Replaces x - 0 by x, which is right for x = -0 as well. (x + 0 would be 0 for x = -0.) */
 static dt_value minus_zero(const rewrite_call *c) {
     return is_splat_of(c->in[1], 0) ? c->in[0] : no_value;
 }

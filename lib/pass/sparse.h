@@ -20,9 +20,9 @@ enum { DT_LEAST_TABLE_BYTES = 1 << 18 };
  * without a batch dimension, can be computed from values with at most a quarter of their bytes, and
  * 32 MiB for all results together, in a batch of `rows`, such as the gradient of a table from the
  * gradients of the rows that were looked up. head: g, with these values as results in place of the
- * named one. tail: has them as arguments of the same names, and returns the named results. A
- * product of matrices is never moved to the tail. Both are NULL if there is nothing to divide. The
- * order of sums does not change, so results have the same bits.
+ * named ones that are divided. tail: has them as arguments of the same names, and returns those
+ * results. A product of matrices is never moved to the tail. Both are NULL if there is nothing to
+ * divide. The order of sums does not change, so results have the same bits.
  */
 dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int64_t rows,
                           dt_graph **head, dt_graph **tail) DT_MUST_USE;

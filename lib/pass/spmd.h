@@ -50,7 +50,8 @@ typedef struct dt_compute_spec {
     /* number of pieces in which the output layer, its loss and its gradient are computed, one piece
      * after the other; the output layer's product is then computed twice. 0 means 1 */
     int pieces;
-    /* collectives are divided into pieces that overlap the products which read them */
+    /* all-gathers and reduce-scatters between the devices of a replica are divided into pieces that
+     * overlap the products beside them */
     bool collective_products;
     /* number of slices joined by a network, each with a part of the batch; 0 means 1 */
     int slices;
@@ -63,9 +64,9 @@ typedef struct dt_spmd_options {
      * core can be printed and its cost estimated. 0 or 1: there are no such axes, as for a job that
      * runs on this machine. */
     int replicas;
-    /* [4]: the grid that replicas form on their slice, the slowest axis first; its product is
-     * `replicas`. Variables that cannot be divided evenly by all replicas are divided along some of
-     * its axes. NULL: the replicas form one axis. */
+    /* [4]: the grid that replicas form on their slice, the axis that varies slowest first; the
+     * product of the sizes is `replicas`. Variables that cannot be divided evenly by all replicas
+     * are divided along some of its axes. NULL: the replicas form one axis. */
     const int *grid;
     /* [arguments] how each argument is spread over several replicas; NULL: all arguments with rows
      * are divided */
@@ -93,7 +94,7 @@ typedef struct dt_spmd {
     dt_mesh mesh;
     int64_t batch;
     /* The program of a device. It has the arguments, states and results of `whole`, in the same
-     * order. Its variables are outlines of a device's parts. */
+     * order. Its variables have the types of a device's parts, and no memory. */
     dt_graph *local;
     /* layouts of the arguments, states and results of `whole`; an update has the layout of its
      * state */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steps of a sequence. A recurrent layer takes each step's slice of a sequence, and the gradient of
- * a slice is a sequence of zeros around it. This pass moves each element once:
+ * a slice is a sequence of zeros around it. After this pass, each element is moved only once:
  *
  *     slice(slice(x))                    ->  slice(x)
  *     pad(a) + pad(b)                    ->  concatenate(a, b)            the parts are adjacent

@@ -6,10 +6,10 @@
  *
  *     dot_general(x', dy)      ->   tree_join(tree_part(segment_dot_general(x', dy))):
  *                                   (own shards, m, n) -> (m, nodes * n) -> (m, n)
- *     get_dimension_size(x)    ->   a number: the rows of all
+ *     get_dimension_size(x)    ->   a number: the size for the rows of all workers
  *     iota along the batch     ->   example_id, which begins at the worker's first row
- *     segment_reduce(x)        ->   worker_rows(segment_reduce(x)), of own replicas: one value for
- *                                   each replica, then of all
+ *     segment_reduce(x)        ->   worker_rows(segment_reduce(x)): one value for each replica of
+ *                                   this worker, then the values of all workers
  *     segment_broadcast(v)     ->   segment_broadcast(own replicas' part of v)
  *
  * All other ops must work row by row, or on values that are the same on all workers; otherwise the

@@ -79,8 +79,8 @@ static int list_ways(const dt_spmd_work *w, int i, way *list) {
     for (int k = 0; k < node->n_in; k++)
         dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n].factor);
     n++;
-    /* the same with the inputs first; then the factors of the result alone, of each input alone,
-     * and none */
+    /* the factors of the inputs' layouts, then those of the result's; the factors of the result
+     * alone; of each input alone; and none */
     for (int k = 0; k < node->n_in; k++)
         dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n].factor);
     dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n++].factor);

@@ -5,8 +5,8 @@
  * partial results (sums.c).
  *
  * Its arguments, states and results are a device's parts of those of the whole graph, in the same
- * order. A state's variable is an outline of the part of the whole state's variable that a device
- * holds.
+ * order. The variable of a state has no memory, and the type of the part of the whole variable that
+ * a device holds.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -127,8 +127,8 @@ typedef struct packing {
     int open; /* number of the latest bucket, which following collectives may still join */
     int last; /* the node that joined bucket `open` last; -1: there is no bucket yet */
     int n;    /* number of buckets so far */
-    /* [nodes] whether the node belongs to the optimizer and only its other nodes and updates wait
-     * for the node */
+    /* [nodes] whether the node belongs to the optimizer, and only other nodes of the optimizer and
+     * updates wait for it */
     bool *ends;
     /* [nodes] the most collectives that must be made one after the other before the node's value is
      * known, its own included */
