@@ -239,7 +239,8 @@ static void find_spans(const dt_own *p, dt_own_part *q, const dt_own_places *at[
 }
 
 /* Finds the lines of a part. A line goes along the last spatial dimension, or along the one before
- * it if the last one has fewer than FEW_PLACES positions and the one before has more than it. */
+ * it if the last one has fewer than FEW_PLACES positions and the one before has more positions than
+ * the last one. */
 static void find_lines(const dt_own *p, dt_own_part *q, const dt_own_places *at[SPACE]) {
     const dt_own_axis *a = p->a;
     const int inner = at[2]->n < FEW_PLACES && at[1]->n > at[2]->n ? 1 : 2, outer = 3 - inner;
@@ -274,8 +275,8 @@ static bool has_few_places(const dt_own *p) {
     return plain && classes > 1 && places <= SMALL_RESULT;
 }
 
-/* Returns the set of positions that read element t of the kernel, not padding: bit i for position
- * i. */
+/* Returns the set of positions at which element t of the kernel reads the image, not padding: bit i
+ * for position i. */
 static uint64_t readers(const dt_own *p, const int64_t t[SPACE]) {
     const dt_own_axis *a = p->a;
     uint64_t all = 0, bit = 1;

@@ -191,7 +191,7 @@ typedef struct work {
     dt_conv_span *span;
 } work;
 
-/* A row of positions of the result. */
+/* A row of positions of the window, in one image. */
 typedef struct run {
     /* at: the row's position in its image; from: what this row of positions adds to
      * dt_own_part.from, in floats */

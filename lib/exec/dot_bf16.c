@@ -39,7 +39,7 @@ int64_t dt_dot_bf16_room_b(const dt_dot_bf16 *t) { return t->k / 2 * in_panels(t
 #define HERE __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
 #define INLINE HERE __attribute__((always_inline)) static inline
 
-/* Needs AVX-512 F, BW and VL (CPUID leaf 7.0), BF16 (leaf 7.1), and a system that saves the
+/* Checks for AVX-512 F, BW and VL (CPUID leaf 7.0), BF16 (leaf 7.1), and a system that saves the
  * registers (XGETBV). */
 bool dt_dot_bf16_is_here(void) {
     const unsigned sets = bit_AVX512F | bit_AVX512BW | bit_AVX512VL, bf16 = 1u << 5, saved = 0xe6;

@@ -251,7 +251,7 @@ struct dt_exec {
     dt_status *failure;   /* error of the current run, from an exchange between workers */
     uint32_t run;         /* number of the current run, counted from 1 */
     dt_lane_choice lanes; /* decides whether all lanes take part in the next run */
-    /* whether `lanes` has chosen that lane 0 executes the current run without the other lanes */
+    /* whether lane 0 executes the current run without the other lanes, by the choice in `lanes` */
     bool alone;
     dt_track *const *track; /* [lanes] tracks of the current run; NULL: nothing is recorded */
     /* value of engine->recordings when the spans of steps were registered */

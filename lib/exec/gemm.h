@@ -82,8 +82,8 @@ typedef struct dt_gemm_library {
     const struct dt_conv_calls *conv;
 } dt_gemm_library;
 
-/* These load the library. They fail with KERNELS and the reason if it is not there or lacks a
- * function. */
+/* These load the library. They fail with KERNELS if it cannot be loaded, lacks a function or does
+ * not start, and with NO_MEMORY. */
 dt_status *dt_gemm_open_openblas(dt_gemm_library *l) DT_MUST_USE;
 dt_status *dt_gemm_open_onednn(dt_gemm_library *l) DT_MUST_USE;
 static inline size_t dt_gemm_scratch(const dt_gemm_library *l, const void *plan) {

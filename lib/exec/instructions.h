@@ -20,9 +20,8 @@ typedef struct dt_instructions {
     int onednn;
 } dt_instructions;
 
-/* Finds the loops of that name. With NULL, finds those that the environment variable names, or else
- * the best. Fails with KERNELS if the name is unknown, or the processor does not support the
- * set. */
+/* Finds the loops of that name. With NULL, finds those that DTRAIN_INSTRUCTIONS names, or else the
+ * best. Fails with KERNELS if the name is unknown, or the processor does not support the set. */
 dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out) DT_MUST_USE;
 /* Returns the set that libraries must be limited to; NULL: there is no limit, or the name is
  * unknown, which dt_instructions_choose reports. */

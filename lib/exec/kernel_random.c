@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes the op `random` for float32, one row of an example at a time, with the numbers that
+/* Computes the op `random` for float32, one row of the result at a time, with the numbers that
  * op/random.c defines. */
 #include "exec/exec_impl.h"
 

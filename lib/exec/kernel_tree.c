@@ -43,7 +43,8 @@ typedef struct tree {
     int64_t size[2];
     int64_t m, n;       /* sizes of the whole product */
     size_t piece_bytes; /* bytes of the largest piece of the result */
-    /* a library computes the gradient of a convolution's kernel; false: eval does */
+    /* a library or our own loops compute the gradient of a convolution's kernel; false: eval
+     * does */
     bool by_library;
     /* plans of sums over the images of a shard, for shards of size[0] and of size[1] examples */
     dt_conv_sum conv[2];

@@ -260,7 +260,7 @@ static void find_homes(dt_exec *x) {
 }
 
 /* Called for a node that is read at the end of the run. If its value is the old value of a variable
- * that the step overwrites, reserves memory for a copy (slot.kept). */
+ * that the run overwrites, reserves memory for a copy (slot.kept). */
 static void keep_old_value(dt_exec *x, int node) {
     int source = dt_named_by(x->g, node);
     dt_value_slot *s = &x->slot[source];

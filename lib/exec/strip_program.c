@@ -127,7 +127,8 @@ bool dt_can_fuse(const dt_graph *g, int node) {
 
 /* ---- building ---- */
 
-enum { FAR_BYTES = 2 << 20 }; /* arrays of more bytes do not fit into the cache of a core */
+/* arrays of this size or more are assumed not to fit into the cache of a core */
+enum { FAR_BYTES = 2 << 20 };
 
 typedef struct builder {
     dt_exec *x;
