@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors of the simulator's estimates for published figures: for products by generation of chips,
- * for steps by kind of plan. */
+ * for steps by kind of plan and by generation. */
 #ifndef DT_COST_EXPECTED_ERROR_H
 #define DT_COST_EXPECTED_ERROR_H
 

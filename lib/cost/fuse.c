@@ -13,8 +13,8 @@
  * may wait for a bucket of collectives, which is sent at the place of its last member, if it reads
  * an earlier member, and if no member of the bucket depends on the kernel.
  *
- * The bytes of a kernel are those of each array that it reads, counted once, and of its results
- * that other kernels read. Reshapes and broadcasts are other names for their inputs.
+ * The bytes of a kernel are those of each array that it reads, counted once, and of its values that
+ * are read outside it or returned. Reshapes and broadcasts are other names for their inputs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +28,8 @@ typedef enum role {
     /* the node needs no work: an argument or a variable, another name of a value, or a value that
      * is computed where it is read */
     ROLE_NONE,
-    ROLE_LINK, /* the node's value is received over links: a collective, or a value from the host */
-    ROLE_LOOP, /* an element-wise node, which can be part of any kernel */
+    ROLE_LINK,   /* the node's value arrives by a collective or from the host's memory */
+    ROLE_LOOP,   /* an element-wise node, which can be part of any kernel */
     ROLE_REDUCE, /* a reduction, which can be fused with element-wise ops that compute its inputs */
     /* a product on matrix units, which can be fused with ops that compute its operands, and with
      * ops on its result */

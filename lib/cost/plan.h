@@ -40,8 +40,8 @@ typedef struct dt_priced_program {
     const int *made_of;
 } dt_priced_program;
 
-/* The bytes of the device that needs the most memory. Weights, gradients and slots are counted
- * without padding, which is a separate member. */
+/* The bytes of the device that needs the most memory. Weights, gradients, slots and activations are
+ * counted without padding, which is a separate member. */
 typedef struct dt_plan_bytes {
     int64_t weights, gradients, slots;
     /* all other bytes at the peak of memory use: the batch, values between layers, working

@@ -158,8 +158,8 @@ static bool *find_wide(const dt_priced_program *r, const bool *normalizing, dt_a
     return is;
 }
 
-/* Stores what normalizations give to other layers, on chips whose convolutions do not convert
- * it. */
+/* Marks what normalizations give to other layers as stored (-1), for chips whose convolutions do
+ * not compute it again. */
 static void keep_normalized(const dt_priced_program *r, const bool *normalizing, int *made_of) {
     const dt_graph *g = r->program->local;
     for (int i = 0; i < g->n_nodes; i++)

@@ -155,7 +155,7 @@ enum { LEAST_SUMMED = 100000, MOST_SEGMENTS = 16 };
  * piece has at least 16 entries of dimension 0. Pieces of a product have at least 128, because each
  * reads the whole other factor. */
 static int units_for_elements(const dt_node *n) {
-    /* a sum that is computed in several parts counts the elements of one */
+    /* if the node has several partial sums (tree_part), the elements of one of them count */
     const int nodes = dt_tree_results(n);
     int units = dt_tiles_below(
             sqrt((double)(dt_type_elements(&n->type) / (nodes ? nodes : 1)) / 25000)),

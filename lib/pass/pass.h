@@ -70,7 +70,7 @@ typedef struct dt_folded {
 } dt_folded;
 /* Makes the program of all replicas of one memory space, over their stacked rows. out->graph
  * belongs to the caller. Fails with VARYING_UPDATE as dt_replication_of does, and with CANNOT_FOLD
- * if an op has no folded form, or an argument too many dimensions to add one; the caller must then
+ * if an op has no folded form, or a value has too many dimensions to add one; the caller must then
  * run the graph replica by replica. *out is all zeros after an error. */
 dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas,
                    dt_folded *out) DT_MUST_USE;

@@ -173,7 +173,7 @@ static bool is_reversed(const dt_rewrite_call *c, const terms *t, dt_arena *aren
         (void)steps_of(c, t, i / 2, i % 2 == 0, arena);
         if (dt_trace_count(c->trace) == before) return i % 2 == 0;
     }
-    return true; /* returns the last step first, because gradients begin with the last step */
+    return true; /* the last step comes first, because gradients begin with it */
 }
 
 static dt_value one_product(const dt_rewrite_call *c, const terms *t, dt_arena *arena) {

@@ -12,7 +12,7 @@ typedef struct dt_superstep {
     dt_graph *graph;
     /* in: [n_in] for each argument of `graph`, the node of the whole program whose value it
      * receives, which may itself be an argument. out: [n_out] for each result of `graph`, the node
-     * of the whole program that it is */
+     * of the whole program whose value it is */
     int n_in, *in;
     int n_out, *out;
 } dt_superstep;

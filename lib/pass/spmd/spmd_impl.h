@@ -44,7 +44,7 @@ typedef struct dt_spmd_work {
     /* [nodes] whether the node is computed for each reader, in the layout that the reader needs; it
      * then has no layout itself and does not affect others */
     bool *free;
-    dt_spmd_memo *alike; /* used while the program is emitted */
+    dt_spmd_memo *alike; /* how ops have been split so far; used while the program is emitted */
     /* [nodes] uses: number of times that the node is read, by nodes and as a result or an update;
      * reader: the last node that reads it */
     int *uses, *reader;
