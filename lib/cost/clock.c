@@ -145,7 +145,7 @@ typedef struct clock {
     int *bucket;  /* [buckets] the item that sends the bucket of collectives; -1: none yet */
     int *between; /* [items] the item that continues the sum between slices; -1: none */
     /* [nodes] for a node that is fetched from the host: sent, the item that sends it there;
-     * waits_for, the node at which fetching may begin, -1: at once */
+     * waits_for, the node that must be computed before fetching begins; -1: none */
     int *sent, *waits_for;
     edge *edge;
     int n_edges, cap_edges;

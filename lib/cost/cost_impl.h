@@ -52,9 +52,10 @@ dt_priced_program dt_priced_prepared(const dt_priced_program *r, dt_arena *arena
 bool dt_launch_takes_producers(const dt_priced_program *r, int i);
 
 typedef struct dt_kernel_launch {
-    /* position of the kernel in the program: index of the first node at which it can run */
+    /* position of the kernel in the program: the index of its root, the node to which its other
+     * nodes were joined */
     int at;
-    /* the node by which the kernel is named: its last product, else its root (fuse.c) */
+    /* the node by which the kernel is named: its last product, else its root */
     int head;
     double times; /* the number of its runs in a step or, in a pipeline, for each micro-batch */
     double again; /* the number of its `times` runs that repeat work for the backward pass */

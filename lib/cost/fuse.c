@@ -42,14 +42,15 @@ typedef struct fusing {
     const dt_graph *g;
     dt_arena *arena;
     role *role;
-    /* of: [nodes] the root node of the node's kernel, -1: none; at: [nodes] for a root node, the
-     * position of its kernel */
+    /* of: [nodes] the root of the node's kernel, to which its other nodes were joined; -1: none.
+     * at: [nodes] for a root, the position of its kernel */
     int *of, *at;
     const bool *forward; /* [nodes] whether the node belongs to the forward pass */
     /* [nodes] whether the node is a single number that depends only on variables and constants */
     bool *early;
-    bool *out;         /* [nodes] whether the node is a result or an update */
-    const bool *image; /* [nodes] see dt_priced_images */
+    bool *out; /* [nodes] whether the node is a result or an update */
+    /* [nodes] whether convolutions read or write values of its type (dt_priced_images) */
+    const bool *image;
     /* [nodes] the last member of the node's bucket, which is launched as one; without a bucket the
      * node itself */
     int *arrives;
@@ -442,10 +443,10 @@ static dt_launches collect(fusing *f) {
     return k;
 }
 
-/* Sets k->again, the runs of the kernel that repeat work for the backward pass: all, if the kernel
- * rematerializes, else 0. The output layer's product of the forward pass, if it is computed in
- * pieces, runs once for the loss and once more for the gradient, so `times` and `again` grow by
- * 1. */
+/* Sets k->again, the runs of the kernel that repeat work for the backward pass: all, if the node by
+ * which it is named does, else 0. The output layer's product of the forward pass, if it is computed
+ * in pieces, runs once for the loss and once more for the gradient, so 1 is added to `times` and
+ * `again`. */
 static void repeat_pieces(const fusing *f, dt_kernel_launch *k) {
     const dt_node *n = &f->g->node[k->head];
     k->again = dt_is_rematerialized(n) ? k->times : 0;

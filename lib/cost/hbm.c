@@ -36,12 +36,13 @@ typedef struct holding {
     const dt_graph *g;
     const dt_launches *k;
     dt_arena *arena;
-    /* [kernels] whether the kernel computes the new value of a weight or slot */
+    /* [kernels] whether the kernel computes the new value of a trainable variable or a slot */
     bool *updates;
     /* [nodes] whether no period in `lives` is counted for the node's value: an update or, unless
      * gradients_from is the end of the step, a gradient */
     bool *own;
-    const bool *image;        /* [nodes] see dt_priced_images */
+    /* [nodes] whether convolutions read or write values of its type (dt_priced_images) */
+    const bool *image;
     int64_t gradient_padding; /* bytes by which tiles enlarge the gradients */
     /* position from which all gradients are in memory; n_nodes: the end of the step */
     int gradients_from;
@@ -114,8 +115,8 @@ int64_t dt_priced_stored_bytes(const dt_priced_program *r, const bool *image, in
 
 enum { SHRINKS = 8 };
 
-/* What a kernel reads and writes, with padding. largest: bytes of its largest input; kept: bytes of
- * all its results that are stored in memory. */
+/* What a kernel reads and writes, with padding. largest: bytes of its largest input, arguments and
+ * variables excluded; kept: bytes of all its results that are stored in memory. */
 typedef struct flow {
     int64_t largest, kept;
     int ready; /* the last position in the program that computes one of the kernel's inputs */
@@ -377,8 +378,8 @@ static void count_values(holding *h) {
 
 /* ---- copies of variables ---- */
 
-/* Whether the new value of a variable is computed from a product that has the variable's shape, and
- * not gathered from replicas that each compute a part. */
+/* Whether the variable is a matrix that is stored in rows and has the shape of one of the products,
+ * and its new value is not gathered from replicas that each compute a part. */
 static bool is_product_of_step(const holding *h, const dt_state *s, const shapes *product) {
     const dt_type t = dt_priced_type(h->r, s->node);
     return s->update >= 0 && !h->g->node[dt_priced_source(h->r, s->update)].op->across &&

@@ -119,7 +119,7 @@ static bool is_of_loss(const char *path) {
 }
 
 /* Whether a node's path begins with a layer's name, not with optimizer, loss or metrics. Nodes with
- * an empty path work on gradients between the passes and the optimizer. */
+ * an empty path work on gradients between the backward pass and the optimizer. */
 static bool is_of_layers(const char *path) {
     return *path != '\0' && !is_of_loss(path) && !dt_path_is_within(path, "optimizer");
 }

@@ -133,13 +133,14 @@ typedef struct dt_plan {
     dt_plan_bytes bytes;
     double seconds; /* seconds of a step */
     dt_plan_parts parts;
-    /* seconds of all collectives, on links and between slices, also of those during which kernels
-     * run */
+    /* seconds of all collectives, on links and between slices, including those that overlap
+     * kernels */
     double link_busy;
     double infeed_bytes; /* bytes of a step's batch that a chip receives from the host */
-    double infeed_s;     /* seconds that they take; 0: the rate between chip and host is unknown */
-    double offloaded;    /* bytes that a device sends to the host's memory and reads again */
-    double received;     /* bytes over links that a device receives in a step */
+    /* seconds of receiving infeed_bytes; 0: the rate from the host is unknown */
+    double infeed_s;
+    double offloaded; /* bytes that a device sends to the host's memory and reads again */
+    double received;  /* bytes over links that a device receives in a step */
     /* bytes over the busiest link along x, y and z in a step; second index: 0 in the direction of
      * smaller, 1 of larger coordinates */
     double link_bytes[3][2];

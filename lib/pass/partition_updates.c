@@ -72,9 +72,9 @@ static bool is_copied(const dt_cutter *c, const dt_state *s, const bool *claimed
            reads_later(c, s->update, s->node);
 }
 
-/* Lists updates that need no copy in overwrites and overwritten_by. claimed: [nodes] nodes that
- * must not be computed in another variable's memory, because they are results or updates of earlier
- * variables */
+/* Lists updates that need no copy in overwrites and overwritten_by. claimed: [nodes] whether the
+ * node must not be computed in a variable's memory, because it is a result or the update of an
+ * earlier variable. */
 void dt_choose_copies(dt_cutter *c, dt_arena *scratch) {
     bool *claimed = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
 

@@ -109,7 +109,7 @@ static dt_value fold_splats(const rewrite_call *c) {
     return fits_splat(c->n->type.dtype, x) ? dt_splat(c->t, &c->n->type, x) : no_value;
 }
 
-/* Emits a splat of the new shape in place of a reshape or broadcast of a splat. */
+/* Emits a splat of the new shape in place of a reshaped, broadcast or transposed splat. */
 static dt_value splat_in_shape(const rewrite_call *c) {
     double x;
     return is_splat(c->in[0], &x) ? dt_splat(c->t, &c->n->type, x) : no_value;

@@ -63,7 +63,7 @@ static bool is_made_in(const cutting *c, int step, int i) {
 /* ---- the nodes that a superstep needs ---- */
 
 /* Returns the superstep that computes a result for the caller. A result that every superstep could
- * compute or that is passed through belongs to the last one. -1: an exchange produces it. */
+ * compute, or that is an argument, belongs to the last one. -1: an exchange produces it. */
 static int home_of_result(const cutting *c, int node) {
     if (dt_is_exchange(&c->g->node[node])) return -1;
     return is_given(&c->g->node[node]) || c->anywhere[node] ? c->s->n - 1 : c->home[node];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small tiles of a batch, for graphs of images. A row of an image is tens of kilobytes, so a tile
- * with the usual number of rows (partition.c) is much larger than a core's cache. With smaller
+ * Small tiles of a batch, for graphs of images. An image has tens of kilobytes, so a tile with the
+ * usual number of rows of a batch (dt_row_units) is much larger than a core's cache. With smaller
  * tiles the output of a convolution is still in the cache when batch normalization and the next
  * convolution read it:
  *
@@ -34,7 +34,7 @@
 enum {
     PIECE_BYTES = 512 << 10,
     MOST_PIECES = 16,
-    IMAGE = 1024 /* a row with at least this many elements counts as an image */,
+    IMAGE = 1024 /* an example with at least this many elements is an image */,
     MOST_SUMS = 1024
 };
 

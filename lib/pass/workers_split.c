@@ -340,8 +340,8 @@ static void import(dividing *d) {
     }
 }
 
-/* Returns the whole value of a divided variable, gathered only when a reader's other operand,
- * `rows`, has been computed. */
+/* Returns the whole value of node i, of which this worker has some rows, gathered only when a
+ * reader's other operand, `rows`, has been computed. */
 static dt_value whole_late(dividing *d, int i, dt_value rows) {
     const dt_value in[] = {local_rows(d, i), rows};
     dt_value own = dt_emit(d->t, &dt_op_optimization_barrier, in, 2, NULL);

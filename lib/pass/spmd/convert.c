@@ -137,8 +137,8 @@ dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole
 
 /* ---- the cost of a conversion ---- */
 
-/* How much a byte of a gather counts, where a byte of a sum counts 2, since a sum sends each byte
- * twice. A gathered value needs more memory, and each reader computes with all of it. */
+/* How much a byte of a gather counts, where a byte of an all-reduce counts 2, since that sends each
+ * byte twice. A gathered value needs more memory, and each reader computes with all of it. */
 static const double dear = 3;
 
 double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from,

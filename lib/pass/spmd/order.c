@@ -35,8 +35,8 @@ static int earlier(const void *a, const void *b) {
     return x->level != y->level ? x->level - y->level : x->node - y->node;
 }
 
-/* Records that node i of the optimizer reads `in`. If layers compute `in`, it is the gradient of a
- * variable. */
+/* Records that node i of the optimizer reads `in`. An `in` that is not the optimizer's own and
+ * depends on examples is the gradient of a variable. */
 static void read_gradient(ordering *o, int i, int in) {
     const dt_node *n = dt_trace_node(o->t, in);
     bool is_gradient = !dt_spmd_is_optimizers(n) && o->follows[in];

@@ -9,8 +9,8 @@
 typedef struct dt_made {
     dt_value value;
     dt_layout layout;
-    /* a partial sum that the node's only reader must add to `value`; without a trace `value` is
-     * complete */
+    /* a partial sum that the node's only reader must add to `value`; without a trace: there is
+     * none */
     dt_value pending;
     dt_layout pending_layout;
     /* whether the value depends on constants only, so that every device can compute it */

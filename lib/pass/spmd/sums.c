@@ -14,9 +14,9 @@
 
 static const dt_node *node_at(const dt_spmd_work *w, int i) { return &w->g->node[i]; }
 
-/* Returns the only reader of node i. NULL if there are several, or if the reader is annotated,
- * computed for each of its own readers, on another device, or split in ways that its rule lacks: it
- * cannot take a partial sum then. */
+/* Returns the only reader of node i. NULL if there are several or none, or if the reader is
+ * annotated, computed for each of its own readers, on another device, or split in ways that its
+ * rule lacks: it cannot take a partial sum then. */
 static const dt_node *reader_of(const dt_spmd_work *w, int i) {
     int r = w->uses[i] == 1 ? w->reader[i] : -1;
     return r >= 0 && !w->fixed[r] && !w->free[r] && w->layout[r].on == w->layout[i].on &&
