@@ -16,9 +16,9 @@
 
 typedef struct side {
     int64_t outer, free,
-        /* products of sizes: `contracted` of the contracted dimensions; `free` of the others;
-         * `outer` of the free dimensions before the contracted ones, if there are free ones after
-         * them, too */
+        /* products of sizes: `contracted` of the contracted dimensions; `outer` of the free
+         * dimensions before these, if there are also free ones after them; `free` of the other free
+         * dimensions */
         contracted;
     bool front; /* free dimensions follow the contracted ones */
 } side;

@@ -108,8 +108,8 @@ static void emit_store(const emitter *e, int from, dt_vex_operand to, dt_strip_o
     dt_code_vex(e->c, e->one ? f->store_one : f->store, from, -1, &to, 0);
 }
 
-/* Returns the operand by which an instruction reads its input: a register or, for the last input of
- * an op that takes one instruction, memory. */
+/* Returns the operand by which an instruction reads its input: a register or, if the op takes one
+ * instruction and the input is its last operand, memory. */
 static dt_vex_operand emit_input(const emitter *e, const dt_strip_code *code, int k) {
     const dt_strip_line *l = dt_strip_row_of(e->p, code);
     dt_vex_operand at = operand_of(e, code->in[k]);

@@ -5,7 +5,7 @@
  *
  *     w (784, 128)   g (784, 128)   alpha ()   operands: whole float32 arrays are read in place,
  *          │              │            │       scalars and most vectors are laid out once a task,
- *          │              │            │       all others once a strip
+ *          │              │            │       others once a strip
  *          ▼              ▼            ▼
  *     for each strip of the piece:   r0 = g * s0;  r1 = r0 - m;  ...;  w = w - r5
  *

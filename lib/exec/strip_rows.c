@@ -2,7 +2,7 @@
 /*
  * Ops as vector instructions, one row for each op. They round as the op's loop in C does (op/ops.h,
  * simd/math.h): products and sums are not fused, and operations keep their order, so bits are the
- * same. An op without a row is run by its loop in C. Long ones, such as exp, would not become
+ * same. An op without a row is run by its loop in C. Long ops, such as exp, would not become
  * faster.
  */
 #include "exec/strip_program.h"

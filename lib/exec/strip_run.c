@@ -153,7 +153,7 @@ static void run_op(const runner *r, int i) {
 }
 
 /* Prefetches a part (`part` of `parts` equal ones) of the next strip of each far operand, since
- * processors do not prefetch beyond a page. A strip of float32 has the size of a page. */
+ * processors do not prefetch beyond a page. A strip of DT_STRIP floats has the size of a page. */
 static void fetch_ahead(const runner *r, int part, int parts) {
     int64_t line = 64;
     for (int i = 0; i < r->p->n_operands; i++) {

@@ -34,8 +34,8 @@ typedef struct tile {
     const float *a[POINTERS], *b;
     float *c[POINTERS];
     uint64_t tap[POINTERS],
-        /* for SINGLE: tap[i] is the bit in dt_conv_span.taps of the element of the kernel that row
-         * i is; `taps` has the bits of all rows */
+        /* for SINGLE: tap[i] is the bit of row i in dt_conv_span.taps, which neighbouring rows may
+         * share; `taps` has the bits of all rows */
         taps;
     /* ldb: floats from a row of B to the next; last: number of columns in the last vector */
     int64_t ldb, last;
