@@ -341,7 +341,7 @@ static void reuse_inputs(const holding *h, span *s) {
     /* [kernels] 1 + the node of the kernel's first result; 0: it has none in memory, or the result
      * is already written over an input */
     int *result = dt_arena_array(h->arena, int, h->k->n + 1);
-    /* [nodes] 1 + the last kernel that reads the node for its product */
+    /* [nodes] 1 + the last kernel so far of whose product the node is an operand */
     int *operand = dt_arena_array(h->arena, int, h->g->n_nodes + 1);
     const bool *multiplied = find_multiplied(h);
     for (int i = h->g->n_nodes - 1; i >= 0; i--)
