@@ -29,7 +29,7 @@ WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prot
 # Sanitizers name functions and lines: more takes longer to compile.
 CFLAGS   ?= -O2 $(if $(filter asan tsan,$(SAN)),-g1,-g)
 # No contraction: a product and a sum are rounded the same way by every compiler and instruction set.
-DTFLAGS  := -std=gnu17 $(WARN) -Ilib -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno
+DTFLAGS  := -std=gnu17 $(WARN) -Ilib -fPIC -ffp-contract=off -fno-math-errno
 LDLIBS   := -lyaml -ljansson -lcrypto -lz -lpng -ljpeg -lm -ldl -lpthread
 TESTLIBS := -lcmocka
 
@@ -46,6 +46,17 @@ HARDEN   := $(if $(FORTIFY),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(FORTIFY)) \
 HARDEN_LD := -Wl,-z,relro -Wl,-z,now
 endif
 DTFLAGS += $(HARDEN) $(CPPFLAGS)
+
+# What tests and examples are linked with. Under these sanitizers each would be a program of 20 to 60 MB: they share one library, which
+# exports everything.
+ifneq ($(filter asan tsan,$(SAN)),)
+DTFLAGS  += -fno-semantic-interposition -ftls-model=initial-exec
+INTERNAL := $(BUILD)/libinternal.so
+INTERNAL_LD := -Wl,-rpath,$(abspath $(BUILD))
+else
+DTFLAGS  += -fvisibility=hidden
+INTERNAL := $(BUILD)/libdtrain.a
+endif
 
 ifeq ($(SAN),asan)
 DTFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -229,8 +240,12 @@ $(BUILD)/tests/libsupport.a: $(HELP_O)
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(AR) rcs $@ $^
-$(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(BUILD)/tests/libsupport.a $(BUILD)/libdtrain.a
-	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(LDLIBS)
+# TEST_LDFLAGS=-s: without symbols and debugging information, which are most of their size.
+TEST_LDFLAGS ?=
+$(BUILD)/libinternal.so: $(LIB_O)
+	$(CC) -shared $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(BUILD)/tests/libsupport.a $(INTERNAL)
+	$(CC) $(HARDEN_LD) $(LDFLAGS) $(TEST_LDFLAGS) $(INTERNAL_LD) -o $@ $^ $(TESTLIBS) $(LDLIBS)
 # Readers under fire: make fuzz, with clang's libFuzzer; with any compiler the same targets are run once over what was found (replay_test.c).
 FUZZ_C  := $(call find_c,tests/fuzz)
 FUZZERS := $(patsubst %.c,build/fuzz/%,$(filter %_fuzz.c,$(FUZZ_C)))
@@ -279,9 +294,9 @@ objects: $(LIB_O) $(CMD_O) $(HELP_O) $(GOLDEN_O) $(EXAMPLES:%=%.o) $(patsubst %,
 test: tests $(if $(WHOLE),all examples)
 	BUILD=$(BUILD) scripts/run-tests $(TESTS) tests/cli/*/*.sh tests/tasks/*.sh
 
-$(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libdtrain.a
+$(BUILD)/examples/%: $(BUILD)/examples/%.o $(INTERNAL)
 	@mkdir -p $(@D)
-	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(HARDEN_LD) $(LDFLAGS) $(TEST_LDFLAGS) $(INTERNAL_LD) -o $@ $^ $(LDLIBS)
 examples: $(EXAMPLES) build/digits/x.npy build/text/play.txt
 # The sample digits are drawn, never downloaded: 10,000 to train, 2,000 to test.
 build/digits/x.npy: | $(BUILD)/dtrain
