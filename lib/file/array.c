@@ -2,7 +2,7 @@
 /*
  * Shared by array files: reads the bytes of headers, names the format of other files in errors, and
  * converts values from the file to memory: byte order, order of dimensions, and dtypes that dtrain
- * lacks, which are widened.
+ * lacks.
  */
 #define _GNU_SOURCE /* madvise */
 #include <stdio.h>
@@ -176,8 +176,8 @@ dt_status *dt_array_values(const dt_array_file *a, int64_t first, int64_t n, voi
                    (long long)row);
 }
 
-/* Allocates memory, in large pages if it fills at least one. That makes far fewer page faults, and
- * fewer TLB misses when batches are gathered. NULL: out of memory. */
+/* Allocates memory, and asks for large pages if it fills at least one. They make far fewer page
+ * faults, and fewer TLB misses when batches are gathered. NULL: out of memory. */
 static void *allocate_rows(int64_t bytes) {
     if (bytes < HUGE_PAGE) return dt_try_alloc((size_t)bytes);
     void *p = NULL;
@@ -224,7 +224,7 @@ static void put_columns(const char *const *column, int n, const dt_type *t, char
 /*
  * Reorders dimensions from Fortran order (first index fastest) to C order (last index fastest).
  * all: all values in the file's order; NULL: columns are read from the file into `room`, which has
- * space for as many columns as a cache line holds values.
+ * space for as many columns as a cache line holds values, or for all if there are fewer.
  */
 static dt_status *turn(const dt_array_file *a, const char *all, char *room, char *out) {
     const dt_type *t = &a->header.type;

@@ -10,8 +10,9 @@
 #include "file/gzip.h"
 #include "graph/graph.h"
 
-/* How values are stored in a file. SAME: as in memory. U16, U32 and F16 become int32, int64 and
- * float32. U64 becomes int64; larger values are an error. BOOL: bytes that become 0 or 1. */
+/* How values are stored in a file. SAME: as in memory, except for the byte order. U16, U32
+ * and F16 become int32, int64 and float32. U64 becomes int64; larger values are an error. BOOL:
+ * bytes; each nonzero byte becomes 1. */
 typedef enum dt_wire {
     DT_WIRE_SAME,
     DT_WIRE_BOOL,
@@ -48,7 +49,7 @@ dt_status *dt_header_bytes(dt_inflow *f, const char *path, void *buffer, int64_t
  * file". */
 dt_status *dt_not_this_file(const char *path, const char *wanted, const unsigned char *first,
                             int64_t n) DT_MUST_USE;
-/* the number of rows with the most digits; an NPY header is written with space for it */
+/* a number of rows with the most digits, 19; an NPY header is written with space for it */
 #define DT_MOST_ROWS 9000000000000000000
 /* Appends the header of an NPY file in C order. Its size is a multiple of 64 bytes, or `bytes` if
  * that is more. */
@@ -63,7 +64,8 @@ typedef struct dt_array_file {
     dt_header header;
     const char *path;
     dt_inflow *file;
-    bool streamed; /* values are read from front to back; false: a plain file, read in any order */
+    /* values are read from front to back; false: at any offset, unless the file is compressed */
+    bool streamed;
     int64_t row_values; /* number of values in a row */
     char *rows;         /* all rows in C order; NULL: not loaded */
 } dt_array_file;
@@ -79,8 +81,9 @@ dt_status *dt_array_values(const dt_array_file *a, int64_t first, int64_t n, voi
  * unchanged. */
 dt_status *dt_array_load(dt_array_file *a) DT_MUST_USE;
 
-/* Open array files as sources (file/file.h): dt_array_source_open one array, for a model with one
- * input, and dt_array_source_npz an archive with an array for each input. */
+/* Open array files as sources (file/file.h). dt_array_source_open opens a file with one array; the
+ * source must have one element. dt_array_source_npz opens an archive with an array for each
+ * element. */
 struct dt_row_source;
 dt_status *dt_array_source_open(struct dt_row_source *s, dt_header_reader *read_header) DT_MUST_USE;
 dt_status *dt_array_source_npz(struct dt_row_source *s) DT_MUST_USE;

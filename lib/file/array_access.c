@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Array files as a data set, with one file for each element. The code is the same for all formats
- * that have a header. Opening reads the headers and compares the declared sizes with the files;
- * nothing is allocated before that. Rows are loaded when they are first needed: `validate` never
- * reads the images, and training reads them in the feed's thread while the program is compiled.
- * Compressed files are the exception: only decompressing shows whether they are complete, so they
- * are loaded when they are opened.
+ * that have a header. Opening reads the headers and compares the declared sizes with the files
+ * before it allocates memory for rows. A plain file is not read further until its rows are needed,
+ * which for training is in the feed's thread while the program is compiled. A compressed file is
+ * loaded when it is opened, because only decompressing shows whether it is complete.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -28,7 +27,7 @@ enum {
 };
 
 typedef struct array {
-    dt_array_file a;    /* its `file` is NULL once everything is loaded */
+    dt_array_file a;    /* its `file` is NULL once all rows are loaded */
     int64_t row_bytes;  /* bytes of a row in memory, after conversion */
     const char *source; /* path of the file; for a member of an archive, the path of the archive */
 } array;
@@ -173,7 +172,8 @@ static char *path_of(const dt_format_request *r, const char *name) {
     return dt_arena_strdup(r->arena, joined);
 }
 
-/* Opens all files, so that all faults are reported in one run: missing files first. */
+/* Opens all files even if some fail, so that one run reports the faults of all: missing files
+ * first. */
 static dt_status *open_all(const dt_format_request *r, array_part *x) {
     dt_status *missing = NULL, *bad = NULL;
     for (int i = 0; i < x->base.n; i++) {

@@ -59,7 +59,7 @@ static void close_arrays(dt_row_source *s) {
 static dt_status *open_members(dt_row_source *s, arrays *x) {
     x->archive = true;
     x->array = dt_arena_array(s->arena, dt_array_file, s->n);
-    /* Counted before they are opened, so that close_arrays handles those that did not open. */
+    /* Set before the members are opened: if one fails to open, close_arrays closes the others. */
     x->n = s->n;
     for (int e = 0; e < s->n; e++) {
         dt_array_file *a = &x->array[e];

@@ -19,11 +19,11 @@ void dt_rescale(dt_dtype from, double scale, double offset, const void *in, floa
 /* out[i][k] = in[i] == k, for k < classes, so a number outside [0, classes) gives only zeros; in: n
  * integers of any type. */
 void dt_cast_one_hot(dt_dtype from, int64_t classes, const void *in, float *out, int64_t n);
-/* Returns the index of the first of n values that is not a whole number in [0, limit), or -1;
- * *value is the value. */
+/* Returns the index of the first of n values that is not a whole number in [0, limit), or -1.
+ * *value is the value at that index. */
 int64_t dt_find_outside(dt_dtype from, int64_t limit, const void *in, int64_t n, double *value);
-/* Returns the index of the first of n values that is finite and outside [low, high], or -1; *value
- * is the value. */
+/* Returns the index of the first of n values that is finite and outside [low, high], or -1.
+ * *value is the value at that index. */
 int64_t dt_find_beyond(dt_dtype from, double low, double high, const void *in, int64_t n,
                        double *value);
 

@@ -47,7 +47,7 @@ dt_status *dt_class_folders_find(const dt_format_request *r, const dt_class_quer
  * which may be used for validation, are not all of the last classes. classes: the number of
  * classes. */
 void dt_class_folders_spread(dt_class_folders *x, int64_t classes);
-/* Reads element e of the first example, so that its fault is reported before training. */
+/* Reads element e of the first example, so that a fault in it is reported before training. */
 dt_status *dt_class_folders_try(dt_class_folders *x, int e) DT_MUST_USE;
 
 /* Implementations of operations of dt_example_reader. */

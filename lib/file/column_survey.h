@@ -31,10 +31,10 @@ typedef struct dt_column {
     dt_type shape;
     const char *unfit;
     int64_t rows; /* number of records with a value that is not missing */
-    /* least, most, sum: minimum, maximum and sum of the numbers; middle, squares: Welford's mean,
-     * and his sum of squared differences from it; least_int, most_int, last_int: exact minimum,
-     * maximum and last value of integers. rises: each integer is larger than the one before;
-     * ascends: larger by exactly 1. */
+    /* Valid if `numbers` is set. least, most, sum: minimum, maximum and sum; middle, squares: mean,
+     * and sum of squared differences from it, by Welford's method. Valid if `integers` is set.
+     * least_int, most_int, last_int: exact minimum, maximum and last value; rises: each value is
+     * larger than the one before; ascends: larger by exactly 1. */
     double least, most, sum, middle, squares;
     int64_t least_int, most_int, last_int;
     bool rises, ascends;
@@ -86,8 +86,9 @@ void dt_column_note(dt_column *c, const dt_column_value *v);
  * the beginning and adds "...". */
 void dt_column_show(dt_column *c, int64_t row, const char *text, size_t n);
 /* Writes `element`, with the columns that can be elements, to g->j, and notes about the others and
- * about conversions to g->notes. If no column can be an element, fails with DATA_FILE. Otherwise,
- * if g->table is set, moves *t to it. */
+ * about conversions to g->notes. Fails with DATA_FILE if no column can be an element; if g->table
+ * is set, a column with too many different texts is enough, too. Afterwards moves *t to g->table,
+ * if that is set. */
 dt_status *dt_table_put(dt_table *t, const dt_survey_request *g) DT_MUST_USE;
 void dt_table_release(dt_table *t); /* a zeroed table is allowed */
 

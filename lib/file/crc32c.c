@@ -92,8 +92,8 @@ PRODUCTS static uint64_t join(const __m128i x[4]) {
                          (uint64_t)_mm_extract_epi64(y, 1));
 }
 
-/* Returns the CRC of the n bytes as far as they are whole blocks of 64, at least one. Moves *p
- * behind these. */
+/* Continues `crc` over all whole blocks of 64 bytes in the n bytes, at least one, and moves *p
+ * behind them. */
 PRODUCTS static uint64_t by_products(uint64_t crc, const unsigned char **p, size_t n) {
     const __m128i k = _mm_loadu_si128((const __m128i *)over64);
     __m128i x[4];
@@ -111,8 +111,8 @@ WIDE_PRODUCTS static __m512i move_wide(__m512i x, __m512i k, __m512i onto) {
                                      _mm512_clmulepi64_epi128(x, k, 0x11), onto, 0x96);
 }
 
-/* Returns the CRC of the n bytes as far as they are whole blocks of 256, at least one. Moves *p
- * behind these. */
+/* Continues `crc` over all whole blocks of 256 bytes in the n bytes, at least one, and moves *p
+ * behind them. */
 WIDE_PRODUCTS static uint64_t by_wide_products(uint64_t crc, const unsigned char **p, size_t n) {
     const __m512i k = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)over256));
     const __m512i k64 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)over64));

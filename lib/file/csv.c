@@ -2,9 +2,9 @@
 /*
  * Reads a CSV record in two passes. The first pass looks for its end: the first line end outside
  * quotes. A doubled quote closes and reopens a quoted field, so counting quotes is enough, and
- * memchr skips most bytes. The second pass cuts the complete record into fields in place and
- * reports faults. A record has at most 1 MiB, so a file without line ends, or with a quote that
- * never closes, costs no more memory than that.
+ * memchr skips most bytes; files with escapes or comments are read byte by byte. The second pass
+ * cuts the complete record into fields in place and reports faults. A record has at most 1 MiB, so
+ * a file without line ends, or with a quote that never closes, does not fill the memory.
  */
 #include "file/csv.h"
 
@@ -56,7 +56,7 @@ static dt_status *read_piece(dt_csv *c) {
         c->window.size -= c->at;
         c->at = 0;
     }
-    /* returns as soon as a line of a pipe has arrived, before the next line is written */
+    /* a line that has arrived in a pipe is read without waiting for the next one */
     DT_TRY(dt_inflow_some(c->file, piece, PIECE, &got));
     if (c->style.returns) make_feeds(piece, (size_t)got);
     dt_str_add(&c->window, piece, (size_t)got);
@@ -64,8 +64,9 @@ static dt_status *read_piece(dt_csv *c) {
     return NULL;
 }
 
-/* Looks for the end of a record, continuing at `*seen`. *open: the number of quotes before that is
- * odd. Returns true if the end was found; *size includes the line end. */
+/* Looks for the end of a record, continuing *seen bytes after its beginning. *open: the number of
+ * quotes in these bytes is odd. Returns true if the end was found; *size is then the size of the
+ * record with its line end, else that of all bytes in the window. */
 static bool find_end(const dt_csv *c, size_t *seen, bool *open, size_t *size) {
     const char *p = dt_str_text(&c->window) + c->at, *all = p + (c->window.size - c->at),
                *from = p + *seen;
@@ -343,7 +344,7 @@ static dt_status *skip_line(dt_csv *c) {
     }
 }
 
-/* Returns the blanks that may precede a comment on a line of its own. A delimiter of one blank or
+/* Returns the blanks that may precede a comment on a line of its own. A delimiter of one space or
  * tab is not among them, because it would end an empty field. */
 static const char *blanks_of(const dt_csv_style *s) {
     if (s->blanks || (s->delimiter != ' ' && s->delimiter != '\t')) return " \t";

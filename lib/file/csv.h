@@ -23,7 +23,7 @@ typedef struct dt_csv_field {
 typedef struct dt_csv_style {
     char delimiter;     /* character between fields; ' ' if `blanks` is set */
     bool is_given;      /* the job gives the delimiter; otherwise a first line "sep=;" may set it */
-    bool blanks;        /* any number of blanks and tabs is a delimiter */
+    bool blanks;        /* one or more spaces and tabs are a delimiter */
     char comment;       /* starts a comment, which goes to the end of the line; 0: no comments */
     char escape;        /* escapes the next character; 0: no escapes */
     int64_t skip_lines; /* number of lines that are still to be skipped before the header */

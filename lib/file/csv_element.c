@@ -181,7 +181,7 @@ static int64_t places_of(const dt_element_spec *e) {
 }
 
 /* Returns the names of the element's values: those of its columns, if it has several and lists them
- * by name; else those of its vocabulary if all values are indices in it; else none. */
+ * without patterns; else those of its vocabulary if all values are indices in it; else none. */
 static dt_texts names_of(const dt_element_spec *e, const struct words *w) {
     return e->columns.n > 1 && e->choice == DT_CHOICE_NAMES ? e->columns
            : places_of(e) > 0                               ? w->names
@@ -304,7 +304,7 @@ static dt_status *put_missing(const cell *c, void *out) {
     return NULL;
 }
 
-/* Reads a boolean. Returns false if the text is not one. */
+/* Reads a word for true or false, such as "yes". Returns false if the text is not one. */
 static bool find_bool(const char *text, int64_t *out) {
     static const char *const words[] = {"false", "true", "no", "yes", "f", "t", "n", "y"};
     for (int i = 0; i < 8; i++)
@@ -331,7 +331,7 @@ static bool find_integer(const dt_element_spec *e, const char *text, int64_t *ou
     return false;
 }
 
-/* Suggests a setting for the notation of numbers, if the text shows which. */
+/* Suggests a setting for the notation of numbers, or `dtype: bool`, if the text shows which. */
 static dt_status *suggest_notation(dt_status *s, const dt_element_spec *e, const char *text) {
     char room[DT_CSV_LONGEST_NUMBER + 1];
     double x;
@@ -385,7 +385,7 @@ static dt_status *put_number(const cell *c, const char *number, void *out) {
                : bad(c, "is out of range of ", dt_dtype_name(d));
 }
 
-/* Returns the index of the word that is the same number, but written differently; -1: none. */
+/* Returns the index of the first word that is the same number, however it is written; -1: none. */
 static int find_number(const dt_texts *words, const char *text) {
     double x, word;
     if (!dt_parse_double(text, &x)) return -1;

@@ -5,7 +5,7 @@
  *     element:
  *       x:     {columns: [height, width], dtype: float32}
  *       label: {column: species, dtype: int32, vocabulary: [setosa, versicolor, virginica]}
- *       note:  {column: note, dtype: string}      # text, of which `map` makes numbers
+ *       note:  {column: note, dtype: string}      # text, which `map` turns into numbers
  */
 #ifndef DT_FILE_CSV_ELEMENT_H
 #define DT_FILE_CSV_ELEMENT_H
@@ -22,8 +22,9 @@ extern const dt_field dt_csv_element_fields[], dt_jsonl_element_fields[];
 /* Reads one entry of `element`. */
 dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns columns,
                                dt_element_spec *out) DT_MUST_USE;
-/* Sets the columns that the patterns of an element match, and its type and names. Fails if they
- * match no column, or if their number differs from the number of values in the element's shape. */
+/* Gives an element `columns`, the columns that its patterns match, and sets its type and, for
+ * several columns, its names. Fails if there are no columns, or if their number differs from the
+ * number of values in the element's shape. */
 dt_status *dt_csv_settle_columns(dt_arena *arena, dt_element_spec *e,
                                  const dt_texts *columns) DT_MUST_USE;
 enum { DT_CSV_LONGEST_NUMBER = 400 };
@@ -31,15 +32,15 @@ enum { DT_CSV_LONGEST_NUMBER = 400 };
  * is copied to `room`. NULL: too long to be a number. */
 const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER + 1]);
 /* Rewrites a number in the element's notation (`thousands`, `decimal`, `symbols`) for strtod, and
- * sets *symbol as dt_csv_bare does if the notation has symbols or blanks. Returns false
- * if it has a point that is not the decimal point, a separator of thousands after the decimal
- * point, or a separator that is not followed by three digits, as in 1,5, where the comma is the
- * decimal point of another notation. */
+ * sets *symbol as dt_csv_bare does if the notation has symbols or blanks. Returns false if
+ * dt_csv_bare does, or if the number has a point that is not the decimal point, a separator of
+ * thousands after the decimal point, or a separator that is not followed by exactly three digits,
+ * as in 1,5, where the comma is the decimal point of another notation. */
 bool dt_csv_respell(const dt_element_spec *e, const char *text, char out[DT_CSV_LONGEST_NUMBER + 1],
                     uint32_t *symbol);
 /* dt_csv_bare is the first half of dt_csv_respell: it copies a number without its symbol, if the
- * element has `symbols`, and without the blanks between groups of three digits, if these are its
- * `thousands`. *symbol: the code of the currency sign or '%'; DT_CSV_PLAIN: the number has none.
+ * element has `symbols`, and without the blanks between groups of three digits, if its `thousands`
+ * is a space. *symbol: the code of the currency sign or '%'; DT_CSV_PLAIN: the number has none.
  * Returns false if it has two symbols, or groups of another size. */
 enum { DT_CSV_PLAIN = 1 };
 bool dt_csv_bare(const dt_element_spec *e, const char *text, char out[DT_CSV_LONGEST_NUMBER + 1],

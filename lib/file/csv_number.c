@@ -9,7 +9,7 @@
 
 static bool is_digit(char c) { return isdigit((unsigned char)c); }
 
-/* Unicode's category Sc, as far as it is used for amounts. */
+/* Whether a character is a currency sign: most of Unicode's category Sc. */
 static bool is_currency(uint32_t c) {
     return c == '$' || (c >= 0xa2 && c <= 0xa5) || c == 0x58f || c == 0xe3f ||
            (c >= 0x20a0 && c <= 0x20c0);

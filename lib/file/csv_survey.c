@@ -64,9 +64,9 @@ static void note_field(const table *t, dt_column *c, const dt_csv_field *f) {
 
 /* Facts about the first line, compared with the records below it. */
 typedef struct first_line {
-    int texts;     /* number of fields that are not numbers */
+    int texts;     /* number of fields that are neither numbers nor missing values */
     int again;     /* number of these texts that occur again in their column */
-    bool fraction; /* a field is a number that is not whole */
+    bool fraction; /* a field is a number that is not written as an integer */
     bool names;    /* some text is above a column of numbers */
 } first_line;
 
@@ -140,8 +140,8 @@ static bool is_scale(const below *column, int n) {
 
 /* Finds out whether the first line is a header, from up to 1,000 records below it. Without a text
  * in it, it is a record. It is a header if one of its texts is above a column of numbers. Otherwise
- * it is a record if most of its texts occur again in their columns, or if it has a number with a
- * fraction and its numbers are not a scale (see is_scale). Faults of later records are reported
+ * it is a record if most of its texts occur again in their columns, or if it has a number such as
+ * 1.5 and its numbers are not a scale (see is_scale). Faults of later records are reported
  * when they are read. */
 static dt_status *find_header(table *t, const char *path) {
     enum { LOOKED_AT = 1000 };
@@ -304,8 +304,9 @@ static dt_status *glance_at(const char *path, const dt_csv_style *style, glance 
 }
 
 /* Finds the delimiter with which the first record has the most fields. Commas in numbers are
- * decimal marks if another delimiter divides the lines. If the result is not a table with numbers,
- * blanks are tried: they are the delimiter if that gives more fields and a table. */
+ * decimal marks if another delimiter divides the lines. If the result is one column, or not a
+ * table with numbers, blanks are tried: they are the delimiter if that gives more fields and a
+ * table. */
 static dt_status *find_delimiter(const char *path, dt_csv_style *style, glance *best) {
     dt_status *first = NULL;
     glance g;

@@ -283,7 +283,7 @@ static dt_status *find_foreign(dt_row_source *s, table *t, bool header) {
 
 /* ---- rows ---- */
 
-/* Up to these limits, floats represent all integers exactly. */
+/* Up to these limits, float32 and float64 represent all integers exactly. */
 #define FLOAT_EXACT 0x1p24F
 #define DOUBLE_EXACT 0x1p53F
 

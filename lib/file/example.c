@@ -238,8 +238,8 @@ void dt_feature_bytes(const dt_feature *f, int64_t i, const unsigned char **byte
 
 /* ---- values converted to a type ---- */
 
-/* In this section, an int64_list is converted to any integer type, if each value fits; a float_list
- * to any float type; and a bytes_list with one string to uint8. */
+/* In this section, an int64_list is converted to bool or any integer type, if each value fits; a
+ * float_list to any float type; and a bytes_list with one string to uint8. */
 
 static dt_status *missing(const dt_parsed_example *x, const char *name) {
     dt_local_str has = {0};

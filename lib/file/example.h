@@ -11,8 +11,7 @@
  *     Feature { 1: BytesList | 2: FloatList | 3: Int64List }
  *     each list { 1: repeated value }, numbers one by one or packed
  *
- * Parsing reads every byte once, refuses lengths that reach beyond their message, and copies
- * nothing. Fields with other numbers are skipped. Groups are refused, since tf.Examples do not have
+ * Parsing takes one pass, refuses lengths that reach beyond their message, and copies no values. Fields with other numbers are skipped. Groups are refused, since tf.Examples do not have
  * them, so the nesting is never deeper than shown here.
  */
 #ifndef DT_FILE_EXAMPLE_H

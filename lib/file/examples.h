@@ -19,8 +19,8 @@ const char *dt_part_name(dt_part p); /* "train", as in job files */
 /* A request to a format to check or open one part of a data set. */
 typedef struct dt_format_request {
     dt_arena *arena;
-    /* the value of the part's key, such as `train`, usually a map from elements to paths; NULL: not
-     * given */
+    /* the value of the part's key, such as `train`: a path, a list of paths, or a map from elements
+     * to paths; NULL: not given */
     const dt_tree *tree;
     const dt_tree *train;  /* the value of `train`, whose vocabulary the other parts share */
     const dt_location *at; /* location of the data set, for errors about missing keys */

@@ -175,9 +175,9 @@ typedef struct dt_survey_request {
     const char *const *path; /* [n] the paths of the files */
     int n;
     dt_json *j;
-    dt_str *notes; /* lines about columns whose values are converted */
-    /* receives the columns of a format that has columns, see file/column_survey.h; NULL: not
-     * needed */
+    dt_str *notes; /* lines about columns that are left out or whose values are converted */
+    /* receives the columns of a format that has columns, see file/column_survey.h; its `wanted` is
+     * set before; NULL: not needed */
     struct dt_table *table;
 } dt_survey_request;
 
@@ -263,8 +263,8 @@ typedef struct dt_format {
     /* suffixes of file names, such as ".idx", "-ubyte"; files to write are recognized by them */
     const char *suffix[3];
     dt_content content;
-    /* Whether a file has this format, judging by its first bytes: DT_PEEK bytes, fewer only if the
-     * file is shorter. n -1: the path is a folder. NULL: never. */
+    /* Whether a file has this format, judging by its first n bytes: at least DT_PEEK, or as many as
+     * dt_inflow_peek got. n -1: the path is a folder. NULL: never. */
     bool (*sniff)(const unsigned char *first, int64_t n);
     /* Opens a source: sets s->reader and s->state. After an error there is nothing to close. NULL:
      * the format can only be read as a data set. */

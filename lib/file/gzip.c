@@ -26,7 +26,7 @@ enum {
     RAW = -15,            /* zlib's windowBits for deflate without header and checksum */
     MOST_PER_BYTE = 1032, /* best case of deflate: 258 bytes from 2 bits (zlib's technical notes) */
     LARGEST_READ = 1 << 30,
-    AHEAD = 1 << 17, /* bytes to read at a time if the caller asks for fewer */
+    AHEAD = 1 << 17, /* bytes to read at a time if the caller asks for less than half as many */
 };
 
 struct dt_inflow {
@@ -329,7 +329,7 @@ dt_status *dt_inflow_peek(dt_inflow *f, void *buffer, int64_t n, int64_t *got) {
         return NULL;
     }
     for (*got = 0; *got < n && more > 0; *got += more) {
-        /* stops after a line from a terminal */
+        /* stops after a line if a terminal or pipe has no more bytes yet */
         if (*got > 0 && to[*got - 1] == '\n' && !dt_inflow_is_ready(f)) break;
         DT_TRY(dt_inflow_some(f, to + *got, n - *got, &more));
     }

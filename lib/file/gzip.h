@@ -27,13 +27,14 @@ dt_status *dt_inflow_open_member(dt_inflow **out, const char *path,
  * only if it is a file. */
 dt_status *dt_inflow_stdin(dt_inflow **out) DT_MUST_USE;
 void dt_inflow_close(dt_inflow *f); /* f may be NULL */
-/* Reads up to n bytes. *got is less than n only at the end, where checksums have been verified. */
+/* Reads up to n bytes. *got is less than n only at the end, where the checksums of compressed data
+ * have been verified. */
 dt_status *dt_inflow_read(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
 /* Like dt_inflow_read, but returns as soon as any bytes are available; *got 0: the end. */
 dt_status *dt_inflow_some(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
-/* Looks at the first bytes without using them up: n, which is at most DT_PEEK, or *got of them if
- * the file ends before or a line end was read and more would have to be waited for. Must be called
- * before any bytes are read. */
+/* Looks at the first n bytes, at most DT_PEEK, without using them up. *got is less than n if the
+ * file is shorter, or if a terminal or pipe has sent complete lines but no more bytes yet. Must be
+ * called before any bytes are read. */
 enum { DT_PEEK = 16 };
 dt_status *dt_inflow_peek(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
 /* Whether reading returns without waiting; true at the end. */

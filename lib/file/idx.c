@@ -91,8 +91,8 @@ static dt_status *put_idx(dt_output *o, const void *const *row) {
                            ".npy instead of '%s'",
                            c->name, o->named);
     dt_str_add(&o->text, row[0], (size_t)n * size);
-    /* The header's size is a multiple of 4, so these addresses are, too; those of doubles need not
-     * be multiples of 8. */
+    /* int32 values are aligned in o->text, because the header and each row of them take a multiple
+     * of 4 bytes. */
     if (to != from) dt_cast(from, to, row[0], o->text.data + at, n);
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) dt_swap_values(o->text.data + at, n, (int)size);
     return NULL;

@@ -22,7 +22,8 @@
  *         image: {shape: [256, 256, 3], interpolation: bilinear}
  *         mask: {shape: [256, 256], num_classes: 3}
  *
- * A picture and its mask have the same path in their folders, except for the extension.
+ * A picture and its mask have the same path in their folders, except for the extension and the
+ * mask's `suffix`.
  *
  * Classes and the order of examples are those of class_folders.h. Files in folders of a class's
  * folder belong to that class. Other files (notes.txt, Thumbs.db) are left out with a warning, and
@@ -159,7 +160,7 @@ static dt_status *list_pictures(dt_class_folders *folders, const char *folder) {
 
 /* ---- matching pictures and masks ---- */
 
-/* The name of a mask: its path in the folder, without the extension. */
+/* The name of a picture or mask: its path in the folder, without the extension. */
 typedef struct mask_name {
     const char *name;
     size_t n;
@@ -214,7 +215,7 @@ static dt_status *match_masks(folder_part *x, dt_paths *masks) {
     return s;
 }
 
-/* Fails if pictures have no mask; the message names the first five of them. */
+/* Fails if some pictures have no mask; the message names the first five of them. */
 static dt_status *check_masks(const folder_part *x, const char *images, const char *masks) {
     enum { LISTED = 5 };
     const dt_examples *base = &x->folders.base;
@@ -357,8 +358,9 @@ static void remove_broken(folder_part *part, dt_status *const *fault, int64_t *n
     x->base.count = kept;
 }
 
-/* Decodes all pictures, and leaves out those that cannot be decoded or lack their mask;
- * base.left_out becomes the warning about them. Fails if no picture is left. */
+/* Decodes all pictures and masks. Leaves out each picture that cannot be decoded, or whose mask
+ * cannot be decoded or is missing; base.left_out becomes the warning about them. Fails if no
+ * picture is left. */
 static dt_status *skip_broken(const dt_format_request *r, folder_part *part) {
     dt_class_folders *x = &part->folders;
     const char *name = x->base.stored[part->image].file;

@@ -26,7 +26,7 @@ void dt_json_enter(dt_json_cursor *c);
  * call. */
 bool dt_json_more(dt_json_cursor *c, char close, bool *first);
 /* Reads and decodes the string that begins at the cursor into *out (cleared first); it may contain
- * NUL. This function and those below return false after a fault. */
+ * NUL. This function and those below return false if they find a fault. */
 bool dt_json_read_text(dt_json_cursor *c, dt_str *out);
 /* Reads a string and the ':' after it. */
 bool dt_json_read_key(dt_json_cursor *c, dt_str *out);

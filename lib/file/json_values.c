@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See json_values.h. The window grows until it has a complete row; bytes that were scanned are not
- * scanned again. */
+/* See json_values.h. The window grows until it has a complete row; the search for the row's end
+ * continues where it stopped. */
 #include "file/json_values.h"
 
 #include <string.h>
@@ -49,8 +49,8 @@ static dt_status *fail_here(const dt_json_values *v, const char *what) {
 static const char *front(const dt_json_values *v) { return dt_str_text(&v->window) + v->at; }
 static size_t left(const dt_json_values *v) { return v->window.size - v->at; }
 
-/* Reads more bytes into the window, as soon as a row of a pipe is there, before the next one is
- * written. */
+/* Reads more bytes into the window: of a pipe those that have arrived, so that a row is read before
+ * the next one is written. */
 static dt_status *refill(dt_json_values *v) {
     int64_t got = 0;
     if (left(v) > LONGEST)

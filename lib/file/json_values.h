@@ -6,8 +6,8 @@
  *     {"x": [1, 2]}                  [{"x": [1, 2]},            [1, 2]
  *     {"x": [3, 4]}                   {"x": [3, 4]}]            [3, 4]
  *
- * Only brackets and quotes determine where a value ends; its reader finds other faults. A row may
- * have at most 64 MiB.
+ * Only brackets and quotes determine where an object or list ends; the reader of the row finds
+ * other faults. A row of much more than 64 MiB is an error.
  */
 #ifndef DT_FILE_JSON_VALUES_H
 #define DT_FILE_JSON_VALUES_H

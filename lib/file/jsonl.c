@@ -114,7 +114,7 @@ static dt_status *next_line(dt_row_source *s, void *const *row, bool *more) {
 }
 
 /* Reads the next row that is not left out (drop_missing), and counts those before it in s->omitted.
- * After a fault it first skips the rest of the line; in a list of rows it continues with the next
+ * If the last row had a fault, first skips the rest of its line; in a list of rows it continues with the next
  * item. */
 static dt_status *next_row(dt_row_source *s, void *const *row, bool *more) {
     lines *l = s->state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See jsonl_row.h. A row is read once, in place: the value of a key goes to all elements that use
- * the key. */
+/* See jsonl_row.h. A row is read in place: the value of a key goes to all elements that use the
+ * key. */
 #include "file/jsonl_row.h"
 
 #include <math.h>
@@ -96,8 +96,8 @@ static bool put_word(dt_jsonl_row *r, const char *at, const dt_element_spec *e, 
     return false;
 }
 
-/* Stores an index given as a number: in a vocabulary of numbers, the index of the number; otherwise
- * the number itself. */
+/* Stores a number for an element with a vocabulary: if some of its words are numbers, the index of
+ * the one that is equal; otherwise the number itself, which must be the index of a word. */
 static bool put_word_number(dt_jsonl_row *r, const char *at, const dt_element_spec *e, int64_t i,
                             void *out) {
     double x, word;
@@ -193,7 +193,8 @@ static bool put_value(dt_jsonl_row *r, const dt_element_spec *e, int64_t i, void
     }
 }
 
-/* Stores all values of an element, nested to any depth. *n: number of values stored so far. */
+/* Stores the value at the cursor, or the values in the list there, which may be nested.
+ * *n: number of values of the element stored so far. */
 static bool put_values(dt_jsonl_row *r, const dt_element_spec *e, int depth, int64_t *n,
                        void *out) {
     const int64_t most = e->text ? 1 : dt_type_elements(&e->type);
@@ -269,7 +270,7 @@ static bool put_object(dt_jsonl_row *r) {
 
 /* Stores the default, or what stands for a missing value, of an element whose key the row lacks: as
  * value i, or as all values (i = -1). Returns false if the job has no setting for missing
- * values. */
+ * values, or default_value does not fit. */
 static bool put_missing(dt_jsonl_row *r, const dt_element_spec *e, int i, const char *name) {
     const int64_t n = i < 0 && !e->text ? dt_type_elements(&e->type) : 1;
     r->name = name;
@@ -320,7 +321,7 @@ void dt_jsonl_row_init(dt_jsonl_row *r, const dt_row_source *s, const dt_jsonl_n
     for (int k = 0; k < names->n; k++) r->order[k] = -1; /* no row has been read yet */
 }
 
-/* Reads the elements whose `out` is not NULL. */
+/* Reads a row into out[e] for each element e; out[e] NULL: the element is skipped. */
 static bool read_into(dt_jsonl_row *r, const dt_json_place *row, size_t size, void *const *out) {
     r->c = (dt_json_cursor){.at = row->text, .end = row->text + size};
     r->out = out;

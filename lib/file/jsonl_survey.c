@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Surveys the keys of JSON lines; reads all rows once. A key that some rows lack counts as null
  * there. A list is an element if it consists of numbers, true and false and has the same shape in
- * all rows. */
+ * all rows that have it. */
 #include <string.h>
 
 #include "base/arena.h"
@@ -149,7 +149,8 @@ static dt_status *note_row(keys *k, const dt_json_place *row, size_t size) {
                    row->path, DT_MOST_COLUMNS);
 }
 
-/* Surveys a file. Lists at the top level are rows, unless they are lists of objects. */
+/* Surveys a file. If it begins with a list of objects, these are its rows; other lists at the top
+ * level are rows. */
 static dt_status *look_through(keys *k, const char *path) {
     dt_json_values v = {.path = path};
     bool more = true;

@@ -157,8 +157,8 @@ static dt_status *put_npz(dt_output *o, const void *const *row) {
     return s;
 }
 
-/* Makes the final NPY header, padded to `bytes` (0: not padded). Returns the checksum and the size
- * of the whole member. */
+/* Makes the final NPY header, with at least `bytes` bytes. Returns the checksum and the size of the
+ * whole member. */
 static dt_archived facts_of(const dt_output *o, int i, size_t bytes, dt_str *head) {
     const dt_type t = dt_output_type(&o->column[i], o->rows);
     dt_npy_print_header(&t, bytes, head);
