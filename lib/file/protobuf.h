@@ -6,7 +6,7 @@
  *
  * There is no generated code: the messages here have few fields with fixed numbers, and generated
  * structs would copy all weights. Input is not trusted: lengths are checked before they are used,
- * and nothing is allocated.
+ * and reading allocates nothing.
  */
 #ifndef DT_FILE_PROTOBUF_H
 #define DT_FILE_PROTOBUF_H
@@ -42,9 +42,9 @@ typedef struct dt_pb_field {
 
 /*
  * dt_pb_varint reads a varint and dt_pb_next a field from the front of s, which must not be empty
- * for dt_pb_next. If they return false, *why is "varint too long" or unchanged. The inline
- * functions handle the common cases, and work on copies whose addresses are not taken, so that
- * these stay in registers.
+ * for dt_pb_next. If they return false, *why is "varint too long" or unchanged. They handle the
+ * common cases inline. For others they pass copies to the functions below, so that the caller's
+ * variables, whose addresses are then not taken, stay in registers.
  */
 bool dt_pb_long_varint(dt_pb_span *s, uint64_t *out, const char **why);
 bool dt_pb_other_field(dt_pb_span *s, dt_pb_field *f, const char **why);

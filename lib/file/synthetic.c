@@ -5,14 +5,14 @@
  *     dataset:
  *       format: synthetic
  *       examples: 10000
- *       validation: 1000              # examples too; or validation_split
+ *       validation: 1000              # number of examples; or give validation_split
  *       element:
  *         image: {shape: [784], dtype: float32}
  *         label: {num_classes: 10}
  *
  * An element with num_classes is a label, uniformly distributed. Every other element is the
  * template of its class plus noise, so that the label can be learned from it; the class is the
- * first label's. Without a label there is one class. Template values are uniform in [-0.5, 0.5),
+ * first value of the first label. Without a label there is one class. Template values are uniform in [-0.5, 0.5),
  * noise in [-1, 1). Integers are 64 times the sum; unsigned ones are centred at 128. A bool says
  * whether the sum is at least 0. Nothing is stored: a row is generated again each time it is read.
  */
@@ -144,8 +144,8 @@ typedef struct synthetic_part {
     int64_t *num_classes; /* [n] number of classes; 0: the element is not a label */
 } synthetic_part;
 
-/* Returns the key of a random stream for a purpose, an element, and a row or class; the stream
- * gives 16 bytes per block. */
+/* Returns the key of a random stream for a purpose, an element, a part (0: shared by all parts),
+ * and a row or class; the stream gives 16 bytes per block. */
 static uint64_t stream_key(const synthetic_part *x, const char *purpose, int e, uint64_t part,
                            uint64_t row) {
     uint32_t word[4];

@@ -11,7 +11,7 @@
  * Lines end with LF; CRLF is read as LF. The vocabulary consists of the characters of the training
  * text in code point order; a token is the index of a character in it. Example i has `tokens`, the
  * L tokens from i * L on, and `targets`, the L tokens from i * L + 1 on. Both are windows on the
- * same array of tokens, one shifted by one, so nothing is copied.
+ * same array of tokens, which is in memory once.
  *
  * With `tokenizer: {path: tokenizer.json}` that file defines the tokens. The text of a part is
  * tokenized as a whole.
@@ -19,7 +19,7 @@
  * A file named .jsonl, or .jsonl.gz, has a document in each row, {"text": "..."}. The documents
  * follow one another in the text, each followed by end_of_text or, if the job does not give it, a
  * line end. Windows may extend across the end of a document; `reset_attention_mask` keeps attention
- * within each of them.
+ * within a document.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -436,8 +436,8 @@ static void put_token(const dt_examples *base, int32_t token, bool first, dt_str
     dt_str_utf8(out, is_known ? x->code[token] : REPLACEMENT_CHARACTER);
 }
 
-/* Sets `documents` and, if attention or positions are reset, the token that ends a document. Fails
- * unless end_of_text is exactly one token. */
+/* Sets `documents` and, if attention or positions are reset, the token that ends a document. Then
+ * it fails unless end_of_text is exactly one token. */
 static dt_status *find_end(const dt_format_request *r, text_part *x) {
     const struct text *a = r->args;
     dt_tokens end = {0};

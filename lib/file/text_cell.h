@@ -8,7 +8,7 @@
 /* Stores n bytes and a NUL in `out`, which has the type->dim[0] bytes of an element. Returns NULL,
  * or the fault of the text, such as "is not UTF-8"; then `out` is unchanged. */
 const char *dt_text_put(const char *text, size_t n, const dt_type *type, void *out);
-/* Returns the error of a text for any element, such as "is not UTF-8"; NULL: it has none. */
+/* Returns the fault that keeps a text out of any element, such as "is not UTF-8"; NULL: none. */
 const char *dt_text_fault(const char *text, size_t n);
 
 #endif

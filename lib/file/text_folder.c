@@ -11,8 +11,8 @@
  *         label: {class_names: [neg, pos]}        # or {num_classes: 2} for all folders
  *
  * Examples are .txt files, also those in folders of a class's folder. They are in the order of
- * Keras without shuffling: by class, then by folder, then by name, each sorted by bytes. Other
- * files and hidden ones are skipped; linked folders in a class's folder are not followed. A text is
+ * Keras without shuffling: by class, then by folder, then by name. Folders and names are sorted by
+ * bytes; for classes, and with validation_split, see class_folders.h. Other files and hidden ones are skipped; linked folders in a class's folder are not followed. A text is
  * UTF-8 and is read when its example is needed.
  *
  * Rows to predict are one .txt file, the files of a folder, or those that match a pattern.

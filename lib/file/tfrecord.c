@@ -156,7 +156,7 @@ static void turn(const unsigned char *bytes, size_t n, size_t size, unsigned cha
 }
 
 /* Reads the bytes of an array (`raw: true`). With padding_value the array may have fewer values
- * than the element; the others become padding_value. This machine's numbers are little-endian. */
+ * than the element; the others become padding_value. The machine must be little-endian. */
 static dt_status *read_raw(const dt_feature *found, const tf_element *f, void *out) {
     const dt_dtype d = f->type.dtype;
     const int64_t most = dt_type_bytes(&f->type), size = (int64_t)dt_dtype_size(d);

@@ -16,9 +16,9 @@ enum { MOST_FEATURES = 1024 };
 typedef struct seen {
     char *name;
     size_t size;
-    dt_feature_kind kind; /* EMPTY: all lists so far were empty */
-    /* present: number of records with the feature; least, most: smallest and largest number of
-     * values (for a byte string, bytes) */
+    dt_feature_kind kind; /* EMPTY: no record so far has a list for the feature */
+    /* present: number of records in which the feature has a list; least, most: smallest and largest
+     * number of values (for a byte string, bytes) */
     int64_t present, least, most;
     int64_t each; /* feature lists: values of each step; 0: not a feature list; -1: steps or records
                    * differ */

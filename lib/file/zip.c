@@ -133,8 +133,9 @@ static dt_status *load_directory(archive *a) {
 
 /* ---- entries of the directory ---- */
 
-/* Replaces those of the three values that do not fit in 32 bits (UINT32_MAX) by the numbers of the
- * ZIP64 extra field, which has only them, in this order. False: the field lacks one. */
+/* Replaces each of the three values that is UINT32_MAX, because it does not fit in 32 bits, by its
+ * number in the ZIP64 extra field, which has only these values, in this order. False: the field
+ * lacks one. */
 static bool widen(const unsigned char *extra, int64_t n, uint64_t *const value[3]) {
     int64_t at = 0;
     while (n - at >= 4 && little(extra + at, 2) != ZIP64_EXTRA)

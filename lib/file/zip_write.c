@@ -37,8 +37,8 @@ static void put_all(dt_str *out, const number *x, size_t n) {
 #define PUT(out, ...)                                                                              \
     put_all(out, (const number[]){__VA_ARGS__}, sizeof(number[]){__VA_ARGS__} / sizeof(number))
 
-/* Writes the part that both headers of a member share. `extra`: number of bytes of the extra field,
- * which has the sizes, and in the directory also the offset. */
+/* Writes the part that a member's local header and its directory entry share. `extra`: number of
+ * bytes of the extra field, which has the sizes, and in the directory also the offset. */
 static void put_facts(dt_str *out, const dt_archived *m, int extra) {
     PUT(out, {2, VERSION}, {2, UTF8}, {2, STORED}, {2, 0}, {2, DAY}, {4, m->crc}, {4, UINT32_MAX},
         {4, UINT32_MAX}, {2, strlen(m->name)}, {2, (uint64_t)extra});
