@@ -11,8 +11,9 @@
  *     Feature { 1: BytesList | 2: FloatList | 3: Int64List }
  *     each list { 1: repeated value }, numbers one by one or packed
  *
- * Parsing takes one pass, refuses lengths that reach beyond their message, and copies no values. Fields with other numbers are skipped. Groups are refused, since tf.Examples do not have
- * them, so the nesting is never deeper than shown here.
+ * Parsing takes one pass, refuses lengths that reach beyond their message, and copies no values.
+ * Fields with other numbers are skipped. A field with one of these numbers must have the wire type
+ * shown here, so a group in its place is refused.
  */
 #ifndef DT_FILE_EXAMPLE_H
 #define DT_FILE_EXAMPLE_H

@@ -33,10 +33,10 @@ dt_status *dt_json_parse(const dt_json_text *t, json_t **out) DT_MUST_USE;
  * another type. */
 bool dt_json_get_int(const json_t *object, const char *key, int64_t *out);
 /* Reads what dt_json_members writes with the same table, except members that functions write.
- * Signed integers are counts and must not be negative. null stands for a number that JSON lacks or, except
- * in a member that is written `if_set`, for no text. Such a member may be missing; *out then keeps
- * its value. Texts and lists are copied into the arena. Returns NULL, or a message in the arena,
- * such as "'step' must be a count". */
+ * Signed integers are counts and must not be negative. null stands for a number that JSON lacks or,
+ * except in a member that is written `if_set`, for no text. Such a member may be missing; *out then
+ * keeps its value. Texts and lists are copied into the arena. Returns NULL, or a message in the
+ * arena, such as "'step' must be a count". */
 const char *dt_json_members_read(dt_arena *arena, const json_t *object, const dt_json_member *table,
                                  void *out);
 /* Like dt_json_members_read, but accepts what it can: a member that is missing or has another type

@@ -114,8 +114,8 @@ static dt_status *next_line(dt_row_source *s, void *const *row, bool *more) {
 }
 
 /* Reads the next row that is not left out (drop_missing), and counts those before it in s->omitted.
- * If the last row had a fault, first skips the rest of its line; in a list of rows it continues with the next
- * item. */
+ * If the last row had a fault, first skips the rest of its line; in a list of rows, it continues
+ * with the next item. */
 static dt_status *next_row(dt_row_source *s, void *const *row, bool *more) {
     lines *l = s->state;
     if (l->bad && !l->values.list) DT_TRY(dt_json_values_skip_line(&l->values));

@@ -12,8 +12,9 @@
  *
  * Examples are .txt files, also those in folders of a class's folder. They are in the order of
  * Keras without shuffling: by class, then by folder, then by name. Folders and names are sorted by
- * bytes; for classes, and with validation_split, see class_folders.h. Other files and hidden ones are skipped; linked folders in a class's folder are not followed. A text is
- * UTF-8 and is read when its example is needed.
+ * bytes; class_folders.h has the order of classes, and that for validation_split. Other files and
+ * hidden ones are skipped; linked folders in a class's folder are not followed. A text is UTF-8 and
+ * is read when its example is needed.
  *
  * Rows to predict are one .txt file, the files of a folder, or those that match a pattern.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file of the cache has a line with the checksum of the bytes after it, then the program in the
- * plug-in's own format:
+ * The cache of compiled programs. A file has a line with the checksum of the bytes after it, then
+ * the program in the plug-in's own format:
  *
  *     dtrain-pjrt-1 SHA256\n BYTES
  *
@@ -44,7 +44,8 @@ static void add_text(dt_sha256 *h, const char *text) {
     dt_sha256_add(h, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
-/* Adds the plug-in's file to the key, because another file may have the same version. */
+/* Adds size and time of the plug-in's file to the key, because another file may have the same
+ * version. */
 static void add_file(dt_sha256 *h, const char *path) {
     struct stat st;
     int64_t facts[3] = {0};

@@ -100,8 +100,8 @@ static dt_status *read_header(const char *path, const uint8_t *bytes, size_t n,
 
 /* ---- LZW ---- */
 
-/* The table of codes. A code below `clear` is a byte; a code after `clear` + 1, which ends the
- * picture, stands for the bytes of an earlier code and one more byte. */
+/* The table of codes. A code below `clear` is a byte; code `clear` + 1 ends the picture; a code
+ * above it stands for the bytes of an earlier code and one more byte. */
 typedef struct codes {
     gif *g;
     size_t block; /* number of bytes left in the block of data */

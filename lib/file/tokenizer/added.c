@@ -9,8 +9,8 @@
 /* ---- added tokens ---- */
 
 /* Enters an added token under the number `token` that the file gives it. Fails unless that is its
- * number in the vocabulary or, if the vocabulary lacks it, the next free one: only then does the
- * Python package `tokenizers` use the same number. */
+ * number in the vocabulary or, if the vocabulary lacks it and has no gaps, the next one: only then
+ * does the Python package `tokenizers` use the same number. */
 static dt_status *number(dt_tokenizer_reader *r, const dt_json_cursor *at, dt_vocabulary *v,
                          const char *text, int64_t token) {
     const size_t n = strlen(text);

@@ -21,10 +21,10 @@ typedef struct bpe {
     merge *merges; /* [mask + 1] a hash table with open addressing; rank -1: the slot is free */
     uint64_t mask;
     dt_siphash_key key;
-    int32_t byte[256];     /* the token of each byte; -1: it has none */
+    int32_t byte[256];     /* with ByteLevel: the token of each byte; -1: it has none */
     const char *suffix;    /* text that is appended to the last character of a piece; NULL: none */
     int32_t unknown;       /* the token for unknown characters; -1: these are left out */
-    int32_t fallback[256]; /* the token of each byte, such as "<0x0A>"; [0] -1: no byte_fallback */
+    int32_t fallback[256]; /* with byte_fallback: the token "<0x..>" of each byte; else [0] is -1 */
     bool fuse_unknown, ignore_merges;
 } bpe;
 

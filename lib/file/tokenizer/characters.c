@@ -3,7 +3,7 @@
  * Steps of the normalizer that change a text character by character. BertNormalizer has four, in
  * this order:
  *
- *     clean_text             removes control characters, and replaces each blank by a space
+ *     clean_text             removes control characters and U+FFFD; replaces each blank by a space
  *     handle_chinese_chars   puts spaces around CJK ideographs
  *     strip_accents          decomposes characters canonically and removes non-spacing marks
  *     lowercase              changes "É" to "é"

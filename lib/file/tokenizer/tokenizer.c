@@ -22,7 +22,7 @@ static dt_status *read_model(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
     return dt_tokenizer_fail(r, &at, "model '%.60s' is not supported", type);
 }
 
-/* Reads the settings for padding. The file's length is ignored, since the job sets it. */
+/* Reads the settings for padding. The length to pad to is ignored, since the job sets it. */
 static dt_status *read_padding(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     dt_json_cursor direction, id;
     int64_t pad = 0;
@@ -45,7 +45,7 @@ static dt_status *read_padding(dt_tokenizer_reader *r, dt_json_cursor at, dt_tok
                : dt_tokenizer_fail(r, &id, "there is no token %lld", (long long)pad);
 }
 
-/* Checks the settings for truncation. The file's length is ignored, since the job sets it. */
+/* Checks the settings for truncation. "max_length" is ignored, since the job sets the length. */
 static dt_status *read_truncation(dt_tokenizer_reader *r, dt_json_cursor at) {
     static const dt_tokenizer_key keys[] = {{"direction", NULL, "\"Right\""},
                                             {"max_length", NULL, NULL},

@@ -9,8 +9,9 @@
  *     model            BPE, WordPiece, Unigram or WordLevel: a piece to tokens
  *     post-processor   adds tokens at both ends: [CLS] ... [SEP]
  *
- * If a file needs something that is not implemented, reading fails with its location. Only settings
- * that do not affect tokens are ignored, and lengths, which the job sets.
+ * If a file needs something that is not implemented, reading fails with its location. The settings
+ * that are ignored are those that do not affect tokens, and the lengths to which texts are cut and
+ * padded, which the job sets.
  */
 #ifndef DT_FILE_TOKENIZER_TOKENIZER_H
 #define DT_FILE_TOKENIZER_TOKENIZER_H
