@@ -13,9 +13,9 @@
  * An element with num_classes is a label, uniformly distributed. Every other element is the
  * template of its class plus noise, so that the label can be learned from it; the class is the
  * first value of the first label. Without a label there is one class. Template values are uniform
- * in [-0.5, 0.5), noise in [-1, 1). Integers are 64 times the sum; unsigned ones are centred at 128.
- * A bool says whether the sum is at least 0. Nothing is stored: a row is generated again each time
- * it is read.
+ * in [-0.5, 0.5), noise in [-1, 1). Integers are 64 times the sum; unsigned ones are centred at
+ * 128. A bool says whether the sum is at least 0. Nothing is stored: a row is generated again each
+ * time it is read.
  */
 #include <string.h>
 

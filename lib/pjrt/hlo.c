@@ -184,7 +184,8 @@ typedef struct computation {
     /* if the computation is the condition of a loop: the loop's number of iterations (trips_of); 0:
      * unknown; below 0: not computed yet */
     double trips;
-    /* whether each of its instructions is a kernel; false: together they are part of one kernel */
+    /* whether its instructions are launched one by one as kernels (see is_launched); false:
+     * together they are part of one kernel */
     bool launches;
 } computation;
 

@@ -41,8 +41,8 @@ static bool is_exhausted(const dt_pjrt *p, void *error) {
            code.number == DT_PJRT_RESOURCE_EXHAUSTED;
 }
 
-/* Whether the message is the one that XLA gives for missing CUDA files. These are not an error of
- * the program. */
+/* Whether the message is one that XLA gives for missing CUDA files, which are not an error of the
+ * program. */
 static bool lacks_cuda(const char *words) {
     static const char *const signs[] = {"libdevice", "ptxas", "No PTX compilation provider"};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
@@ -203,7 +203,7 @@ static dt_status *create_topology(const dt_pjrt *p, const char *name,
     return NULL;
 }
 
-/* Makes the topology of one host with that many GPUs. */
+/* Makes the topology of one host with o->n_devices GPUs. */
 static dt_status *make_gpus(const dt_pjrt *p, const dt_pjrt_order *o, void **out) {
     char grid[40];
     snprintf(grid, sizeof grid, "1x1x%d", o->n_devices);

@@ -2,7 +2,7 @@
 /*
  * Uses a compiler that the user has installed: a plug-in with the PJRT C API, opened at run time. A
  * program is compiled for devices that need not exist, to find out how much memory and time it
- * needs. Nothing is linked or shipped, and the program is never run.
+ * needs; it is not run (client.h runs programs). Nothing is linked or shipped.
  */
 #ifndef DT_PJRT_PJRT_H
 #define DT_PJRT_PJRT_H
@@ -72,9 +72,9 @@ dt_status *dt_pjrt_compile(const dt_pjrt *p, const dt_pjrt_order *o,
 
 /* ---- parts that tests call ---- */
 
-/* Reads an optimized HLO module (with its configuration, as the API gives it), and adds its cycles,
- * kernels, loops, turns and collectives to *out. Fails with COMPILER if the bytes are malformed or
- * have no module. */
+/* Reads an optimized HLO module (with its configuration, as the API gives it), and adds what it
+ * counts, such as cycles, kernels, loops and collectives, to *out. Fails with COMPILER if the bytes
+ * are malformed or have no module. */
 dt_status *dt_pjrt_read_hlo(const void *bytes, size_t n, dt_pjrt_report *out) DT_MUST_USE;
 /* Writes CompileOptionsProto for one replica on each of these devices. */
 void dt_pjrt_write_options(const int64_t *device, int n, dt_str *out);

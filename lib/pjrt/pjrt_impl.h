@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls into a plug-in's table, shared by those that only compile (pjrt.c) and those that run
- * (client.c). */
+/* Calls into a plug-in's table, shared by pjrt.c, which only compiles programs, and client.c, which
+ * runs them. */
 #ifndef DT_PJRT_PJRT_IMPL_H
 #define DT_PJRT_PJRT_IMPL_H
 

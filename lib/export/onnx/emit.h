@@ -25,7 +25,8 @@ enum { DT_ONNX_OPSET = 18, DT_ONNX_IR_VERSION = 8 };
 typedef struct dt_onnx_value {
     const char *name;
     dt_type type; /* type of the value in the graph */
-    /* type of the tensor of that name: it may lack leading dimensions, which broadcasting adds */
+    /* type of the tensor of that name: it may lack leading dimensions, or have size 1 in others,
+     * which broadcasting fills */
     dt_type held;
 } dt_onnx_value;
 
@@ -71,8 +72,7 @@ const char *dt_onnx_put(dt_onnx *o, const dt_onnx_node *node);
 const char *dt_onnx_put1(dt_onnx *o, const char *op, const char *x);
 const char *dt_onnx_put2(dt_onnx *o, const char *op, const char *x, const char *y);
 
-/* ---- constants: each of these functions returns a tensor's name, and adds each tensor once
- * ---- */
+/* ---- constants: the functions that return a tensor's name add each tensor once ---- */
 
 /* Makes a tensor of int64 from n numbers, (n). */
 const char *dt_onnx_ints(dt_onnx *o, const int64_t *v, int n);
@@ -107,7 +107,7 @@ dt_onnx_value dt_onnx_rounded(dt_onnx *o, const dt_onnx_value *x);
 /* Pads each dimension by `low` and `high` elements. Negative numbers cut elements off. */
 dt_onnx_value dt_onnx_pad(dt_onnx *o, const dt_onnx_value *x, const int64_t *low,
                           const int64_t *high, double value);
-/* Inserts `holes` elements of that value between adjacent elements of dimension d. */
+/* Inserts `holes` elements, each equal to `value`, between adjacent elements of dimension d. */
 dt_onnx_value dt_onnx_spread(dt_onnx *o, const dt_onnx_value *x, int d, int64_t holes,
                              double value);
 /* Returns the name of a tensor with the elements from, from + step, ... of dimension d of x, up to

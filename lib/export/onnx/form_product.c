@@ -105,9 +105,9 @@ static void undo(int8_t *perm, int n) {
     memcpy(perm, back, (size_t)n);
 }
 
-/* Dilates the input before Conv, which cannot, and pads it if low or high is negative. Otherwise
- * Conv pads: sets pads, [2 * n_spatial], to the elements that it adds at the beginning of each
- * spatial dimension, then at the ends. */
+/* Dilates the input, which Conv cannot do, and pads it along the dimensions where low or high is
+ * negative, which Conv cannot do either. Along the others Conv pads: sets pads, [2 * n_spatial], to
+ * the elements that it adds at the beginning of each spatial dimension, then at the ends. */
 static dt_onnx_value prepare(dt_onnx *o, const dt_onnx_value *x, const dt_convolution_attr *a,
                              int64_t *pads) {
     int64_t low[DT_MAX_RANK] = {0}, high[DT_MAX_RANK] = {0};

@@ -57,8 +57,8 @@ typedef struct dt_hlo_pieces {
     int n;        /* number of pieces in which the op is computed */
     int64_t size; /* size of the dimension that is divided into pieces */
     int in[DT_MAX_IN],
-        /* the dimension that is divided into pieces, for each input and output; -1: none. For an
-         * output, -1 means that the pieces are summed. */
+        /* the dimension that is divided into pieces, for each input and for the output; -1: none.
+         * For the output, -1 means that the pieces are summed. */
         out;
 } dt_hlo_pieces;
 typedef struct dt_hlo_sizes {
@@ -231,8 +231,8 @@ typedef struct dt_hlo_writer {
     dt_status *failed; /* the error of an item that was written because another one needed it */
 } dt_hlo_writer;
 
-/* Returns the value of an item. If it has none at this point of the text, a light item is written,
- * and a row is sliced from its stack. Any other item must have been written. */
+/* Returns the value of an item. If the item has none at this point of the text, it must be light,
+ * and is written, or have a row in a stack, from which it is sliced. */
 dt_hlo_value dt_hlo_value_of(dt_hlo_writer *w, int item);
 void dt_hlo_set_value(dt_hlo_writer *w, int item, dt_hlo_value v);
 /* Writes an item with the given inputs. number: replaces the number in its attributes; NULL: keeps
@@ -252,7 +252,7 @@ dt_hlo_value dt_hlo_zeros(dt_hlo *h, const dt_type *type);
 void dt_hlo_set_rows(dt_hlo_writer *w, int stack, int first, dt_hlo_value v);
 /* Returns the type of n stacked rows. */
 dt_type dt_hlo_stacked(const dt_type *row, int64_t n);
-/* Writes item i into its row of a stack, unless a loop writes it. */
+/* Writes an item into its row of a stack, unless a loop does that or no stack holds it. */
 void dt_hlo_put_row(dt_hlo_writer *w, int item);
 /* Returns the stack from which a repeat reads rows. It is the stack of the new values if a block
  * reads the same row that it later overwrites. */

@@ -4,7 +4,8 @@
  * sequences of statements. So the statements of a block must be adjacent, and in the same order in
  * every block:
  *
- *     1  values that depend on neither examples nor weights (positions, learning rates)
+ *     1  arguments and states, then values that depend on no examples, weights or random numbers
+ *        (positions, learning rates)
  *     2  the forward pass: the values that results need, each as soon as possible; of several
  *        values, the one with the shortest path to the end of the step comes first
  *     3  the backward pass and updates in the same way, beginning with the gradient of the loss. So
@@ -25,8 +26,8 @@ typedef struct ordering {
     const dt_graph *g;
     dt_hlo_order *out;
     /* [nodes] needed: results or updates depend on the node; forward: results do; gradient: it
-     * depends on the gradient of the loss, and is not in the forward pass; fresh: see find_fresh;
-     * constant: it depends on no arguments, states and random numbers; the others: see classify */
+     * is or depends on the gradient of the loss, and is not in the forward pass; fresh: see
+     * find_fresh; constant: it depends on no arguments, states or random numbers; the others: see classify */
     bool *needed, *forward, *flows, *drawn, *early, *light, *constant, *gradient, *fresh;
     /* [nodes] height: the length of the longest path from the node to a result or update; waits:
      * number of the node's inputs in this pass that have not been written yet */

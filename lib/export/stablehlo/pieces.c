@@ -147,7 +147,8 @@ dt_status *dt_hlo_write_pieces(dt_hlo *h, const dt_node *n, const dt_hlo_pieces 
         .hlo = h, .n = 2 + n->n_in, .times = p->n, .init = init, .now = now, .next = next};
     dt_type type[DT_MAX_IN], kept = c->type;
     dt_graph *parts = NULL;
-    /* Partial sums are float32, so that they are rounded once and not after each piece. */
+    /* Partial sums of 16-bit types are float32, so that they are rounded once and not after each
+     * piece. */
     if (p->out < 0 && dt_dtype_size(kept.dtype) < 4) kept.dtype = DT_FLOAT32;
     for (int k = 0; k < n->n_in; k++) {
         init[2 + k] = c->in[k];

@@ -77,8 +77,8 @@ static bool can_be_rows(const dt_hlo_plan *p, const int *list, int n) {
     return good;
 }
 
-/* Finds the stack that has items of the list, or -1 if no stack has any. Sets *placed to the number
- * of its items. Returns false if several stacks have items of the list. */
+/* Sets *stack to the stack that holds items of the list (-1: none does), and *placed to the number
+ * of items of the list that it holds. Returns false if several stacks hold items of the list. */
 static bool common_stack(const dt_hlo_plan *p, const int *list, int n, int *stack, int *placed) {
     *stack = -1;
     *placed = 0;
@@ -307,7 +307,8 @@ static bool is_read_before(const dt_hlo_plan *p, int repeat, int stack) {
     return false;
 }
 
-/* Returns the carry by which all blocks receive rows of that stack; -1: there is none. */
+/* Returns the carry by which all blocks receive rows of that stack; -1: there is none, or an earlier
+ * repeat reads the stack. */
 static int carry_into(const dt_hlo_plan *p, int repeat, int offset, int stack) {
     const dt_hlo_repeat *r = &p->repeats.repeat[repeat];
     for (int c = 0; c < r->n_carries && !is_read_before(p, repeat, stack); c++) {
@@ -321,7 +322,7 @@ static int carry_into(const dt_hlo_plan *p, int repeat, int offset, int stack) {
 }
 
 /* Takes the items at this offset out of a stack of states' new values unless all blocks write rows
- * of it, since such a stack has no scratch row. They are first written to another stack. */
+ * of it, since such a stack has no scratch row. They are then written to another stack. */
 static void expel(dt_hlo_plan *p, const dt_hlo_repeat *r, int offset) {
     int stack = p->place[r->first + offset].stack, n = 0;
     for (int b = 0; b < r->n; b++) n += p->place[r->first + b * r->period + offset].stack == stack;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a module with one function: see stablehlo.h. Statements are in the order that order.c
- * chooses, and repeats are written as loops. */
+ * chooses, and repeats are written as loops (loop.c) or over whole stacks (whole.c). */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -371,8 +371,8 @@ static void begin(dt_hlo_writer *w, const dt_graph *g, const dt_hlo_request *q, 
         dt_hlo_repeats_release(&w->plan.repeats);
 }
 
-/* Whether most sequences are assembled in loops. Outside of a loop, each step would copy the whole
- * sequence. */
+/* Whether at least half of the steps of sequences are put in place in loops. Outside of a loop, each
+ * step would copy the whole sequence. */
 static bool loops_over_steps(const dt_hlo_plan *p) {
     int inside = 0, outside = 0, block, offset;
     for (int i = 0; i < p->o->n; i++)
@@ -382,7 +382,7 @@ static bool loops_over_steps(const dt_hlo_plan *p) {
 }
 
 /* Writes a graph. numbered: g with numbered steps of sequences, which is written in place of g if
- * most of these steps are in loops; NULL: g is written. */
+ * loops_over_steps; NULL: g is written. */
 static dt_status *write_graph(const dt_graph *g, const dt_graph *numbered, const dt_hlo_request *q,
                               dt_str *out, dt_hlo_signature *s) {
     dt_local_arena arena = dt_arena_create();

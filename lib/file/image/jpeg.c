@@ -2,9 +2,9 @@
 /*
  * Decodes JPEG with libjpeg-turbo. The library's errors come back by longjmp. It accepts a file
  * that is cut off and fills the picture with grey; here that is an error. The coefficients of a
- * picture with several scans (such as a progressive one) are kept until the last scan; the number of bytes that they take follows from the header. A scan can pass over all
- * coefficients, however few bytes it has in the file, so the number of scans is limited by the
- * picture's size.
+ * picture with several scans (such as a progressive one) are kept until the last scan; the number
+ * of bytes that they take follows from the header. A scan can pass over all coefficients, however
+ * few bytes it has in the file, so the number of scans is limited by the picture's size.
  */
 #include <setjmp.h>
 #include <stdio.h>
