@@ -25,9 +25,10 @@
 typedef struct ordering {
     const dt_graph *g;
     dt_hlo_order *out;
-    /* [nodes] needed: results or updates depend on the node; forward: results do; gradient: it
-     * is or depends on the gradient of the loss, and is not in the forward pass; fresh: see
-     * find_fresh; constant: it depends on no arguments, states or random numbers; the others: see classify */
+    /* [nodes] needed: results or updates depend on the node; forward: results do; gradient: it is
+     * or depends on the gradient of the loss, and is not in the forward pass; fresh: see
+     * find_fresh; constant: it depends on no arguments, states or random numbers; the others: see
+     * classify */
     bool *needed, *forward, *flows, *drawn, *early, *light, *constant, *gradient, *fresh;
     /* [nodes] height: the length of the longest path from the node to a result or update; waits:
      * number of the node's inputs in this pass that have not been written yet */

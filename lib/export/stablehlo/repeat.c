@@ -275,9 +275,10 @@ static bool bind_all(const search *s, dt_hlo_repeat *r, int *bad) {
     return true;
 }
 
-/* Finds a large range of equal blocks in the candidate. If a block differs from those before
- * it, leaves out this block and all after it or, if it is in the first half, all blocks before it
- * (at least one), and tries again. Returns false if the range becomes too short, or if a list of values cannot be stacked. */
+/* Finds a large range of equal blocks in the candidate. If a block differs from those before it,
+ * leaves out this block and all after it or, if it is in the first half, all blocks before it (at
+ * least one), and tries again. Returns false if the range becomes too short, or if a list of values
+ * cannot be stacked. */
 static bool find_longest(const search *s, const candidate *c, dt_hlo_repeat *r) {
     int bad = 0;
     *r = (dt_hlo_repeat){.first = c->first, .n = c->n, .period = c->period};

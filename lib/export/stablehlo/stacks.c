@@ -307,8 +307,8 @@ static bool is_read_before(const dt_hlo_plan *p, int repeat, int stack) {
     return false;
 }
 
-/* Returns the carry by which all blocks receive rows of that stack; -1: there is none, or an earlier
- * repeat reads the stack. */
+/* Returns the carry by which all blocks receive rows of that stack; -1: there is none, or an
+ * earlier repeat reads the stack. */
 static int carry_into(const dt_hlo_plan *p, int repeat, int offset, int stack) {
     const dt_hlo_repeat *r = &p->repeats.repeat[repeat];
     for (int c = 0; c < r->n_carries && !is_read_before(p, repeat, stack); c++) {

@@ -371,8 +371,8 @@ static void begin(dt_hlo_writer *w, const dt_graph *g, const dt_hlo_request *q, 
         dt_hlo_repeats_release(&w->plan.repeats);
 }
 
-/* Whether at least half of the steps of sequences are put in place in loops. Outside of a loop, each
- * step would copy the whole sequence. */
+/* Whether at least half of the steps of sequences are put in place in loops. Outside of a loop,
+ * each step would copy the whole sequence. */
 static bool loops_over_steps(const dt_hlo_plan *p) {
     int inside = 0, outside = 0, block, offset;
     for (int i = 0; i < p->o->n; i++)
