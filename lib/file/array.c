@@ -202,7 +202,7 @@ static void scatter(const char *in, int64_t n, size_t size, char *out, int64_t s
 }
 
 /* BAND: number of rows that are copied at a time; LINE: bytes of a cache line; SHORTEST_COLUMN:
- * bytes of a column from which on columns are read one by one */
+ * columns of at least so many bytes are read one by one */
 enum { BAND = 64, LINE = 64, SHORTEST_COLUMN = 4096 };
 
 /* Writes n columns, together at most LINE bytes wide, side by side into rows that are row_bytes

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the files of classes, which are folders; see class_folders.h. */
+/* Finds the classes, which are folders, and their files; see class_folders.h. */
 #include "file/class_folders.h"
 
 #include <stdlib.h>
@@ -128,8 +128,8 @@ static dt_status *add_all(const dt_class_query *q, const dt_paths *folders, dt_c
 
 /* ---- spreading classes ---- */
 
-/* The position of a file among the files of its class: (2 rank + 1) / size, between 0 and 2, where
- * `size` is the class's number of files. row: the file's index. */
+/* The position of a file among the `size` files of its class: (2 k + 1) / size for file k of the
+ * class, counted from 0. row: the file's index among all files. */
 typedef struct standing {
     int64_t numerator, size;
     int row;

@@ -5,7 +5,7 @@
  * Classes are numbered in the order in which the job lists them, else in that of the names of the
  * training folder's subfolders, sorted by bytes. Examples are in the order of class and file. With
  * `validation_split` classes are spread evenly, because otherwise the last examples, which
- * validate, would all be from the last classes.
+ * are then used for validation, would all be from the last classes.
  */
 #ifndef DT_FILE_CLASS_FOLDERS_H
 #define DT_FILE_CLASS_FOLDERS_H
@@ -18,7 +18,7 @@ typedef struct dt_class_folders {
     int label;      /* index of the label's element */
     int32_t *class; /* [n] the number of each file's class */
     int n, cap;
-    size_t root; /* number of bytes of the part's folder in each path */
+    size_t root; /* number of bytes of the part's folder, with which each path begins */
 } dt_class_folders;
 
 /* What a format looks for in the folders. */
@@ -60,7 +60,7 @@ dt_status *dt_text_files_list(const char *folder, dt_paths *out) DT_MUST_USE;
 /* Reads a text file, without its byte order mark. Fails if it has more than 1 MiB or is not
  * UTF-8. */
 dt_status *dt_text_files_read(const char *path, dt_str *out) DT_MUST_USE;
-/* Whether a path is a folder, the name of a text file (.txt), or a pattern of such names. */
+/* Whether a path is a folder, the name of a text file (.txt), or a pattern with wildcards. */
 bool dt_text_folder_takes(const char *path);
 
 #endif

@@ -22,7 +22,8 @@ typedef struct dt_format_request {
     /* the value of the part's key, such as `train`: a path, a list of paths, or a map from elements
      * to paths; NULL: not given */
     const dt_tree *tree;
-    const dt_tree *train;  /* the value of `train`, whose vocabulary the other parts share */
+    /* the value of `train`, whose vocabulary or classes the other parts share */
+    const dt_tree *train;
     const dt_location *at; /* location of the data set, for errors about missing keys */
     const dt_tree *keys;   /* the data set's keys in the job */
     const void *args;      /* the struct that the format's own keys were read into */
@@ -105,7 +106,7 @@ typedef struct dt_example_reader {
     /* whether `next` would wait for a pipe that is being written */
     bool (*waits)(const dt_examples *x);
     /* The number of bytes that `threads` threads need at the same time to decode examples as large
-     * as the first one, in addition to `out`. NULL: none. */
+     * as the largest one decoded so far, in addition to `out`. NULL: none. */
     int64_t (*decoding)(const dt_examples *x, int threads);
     /* `encode` appends the tokens of a text; error RANGE: the vocabulary lacks a character.
      * `decode` appends the text of a token. Both NULL: the examples are not text. */

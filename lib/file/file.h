@@ -50,8 +50,8 @@ typedef struct dt_element_spec {
      * unknown. */
     int64_t numbers;
     /* Names of the indices that are the values, such as class names; after one_hot, names of the
-     * entries along the last dimension; or names of several columns. Written files have the names
-     * instead of the indices. n 0: no names. */
+     * entries along the last dimension; or names of several columns. Written CSV and JSON lines
+     * have the names instead of the indices. n 0: no names. */
     dt_texts names;
     /* the element as stored; set in batches of a data set that was opened without `map` */
     const struct dt_element_spec *stored;
@@ -60,7 +60,7 @@ typedef struct dt_element_spec {
     /* The element is a mask of this element, an image: steps of `map` that move the image's pixels
      * move those of the mask, too. NULL: it is not a mask. */
     const char *follows;
-    dt_location at;   /* location of the file's path in the job file */
+    dt_location at;   /* location of the element's entry, or of its file's path, in the job file */
     const char *file; /* data file, for messages */
     int64_t classes;  /* all values in the file are known to be in [0, classes); 0: not known */
     /* For text formats with columns or keys: their names; texts whose indices are the values. n 0:
@@ -208,7 +208,7 @@ dt_status *dt_output_open(dt_output *o, const char *named) DT_MUST_USE;
 void dt_output_stdout(dt_output *o);
 /* Begins to write, now that the columns are known. */
 dt_status *dt_output_begin(dt_output *o) DT_MUST_USE;
-/* Writes a row; row[i] is the value of column i, or NULL for an empty field. */
+/* Writes a row; row[i] is the value of column i or, in CSV and JSON lines, NULL for none. */
 dt_status *dt_output_put(dt_output *o, const void *const *row) DT_MUST_USE;
 dt_status *dt_output_flush(dt_output *o) DT_MUST_USE;
 /* Completes the file and gives it its name. */

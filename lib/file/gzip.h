@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file that is read once, from front to back. If its first bytes are gzip's, it is decompressed,
+/* A file that is read from front to back. If its first bytes are gzip's, it is decompressed,
  * whatever its name is. */
 #ifndef DT_FILE_GZIP_H
 #define DT_FILE_GZIP_H

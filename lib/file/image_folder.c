@@ -287,8 +287,8 @@ static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *b
                  &image->at);
 }
 
-/* Returns the number of bytes for decoding. The first picture has been decoded, so its size is
- * known. */
+/* Returns the number of bytes for decoding, if all pictures are as large as the largest one decoded
+ * so far. */
 static int64_t decoding(const dt_examples *base, int threads) {
     const folder_part *x = (const folder_part *)base;
     return dt_image_room_bytes(x->layout.room, threads);

@@ -9,7 +9,8 @@
  * Broadcasting: in dtrain's graphs a separate node broadcasts a value. In ONNX, the operator that
  * reads the value does, by NumPy's rule. So a value has two types: its own, and that of its tensor,
  * in which repeated dimensions have size 1 or are missing. Element-wise forms use the tensor as it
- * is, so that "dense/bias" is added to a product by one Add; other forms ask for the whole value.
+ * is, so that "dense/bias" is added to a product by one Add; most other forms ask for the whole
+ * value.
  *
  * bfloat16: runtimes on CPUs have few operators for it. Such values are floats in the file. When
  * one is computed, it is rounded by a cast to bfloat16 and back, unless it is rounded already.
@@ -32,7 +33,7 @@ typedef struct dt_onnx_value {
 
 typedef struct dt_onnx {
     dt_arena *arena;
-    dt_str *out;      /* bytes of the message GraphProto that have been written so far */
+    dt_str *out;      /* the file's bytes so far, which end within the message GraphProto */
     const char *path; /* path of the layer whose nodes are being written; "" if there is none */
     /* name of an input of the model that has the batch dimension, from whose shape the graph takes
      * B */
@@ -85,7 +86,8 @@ const char *dt_onnx_count(dt_onnx *o, dt_dtype dtype, int64_t n);
 const char *dt_onnx_rows(dt_onnx *o, int64_t k);
 /* Adds an initializer of that name: a weight or a constant. */
 void dt_onnx_initializer(dt_onnx *o, const char *name, const dt_view *v);
-/* Returns ONNX' number of a dtype. bfloat16 has the number of float, since it is stored as that. */
+/* Returns ONNX's number of a dtype. bfloat16 has the number of float, since it is stored as
+ * that. */
 int64_t dt_onnx_dtype(dt_dtype dtype);
 
 /* ---- values ---- */

@@ -7,7 +7,7 @@
  *
  *     log_plus_one(x)           log(u) x / (u - 1) with u = 1 + x as it is rounded, and x where u
  *                               is 1 (Kahan)
- *     exponential_minus_one(x)  2 sinh(x / 2) exp(x / 2), x at least -100, below which it is -1
+ *     exponential_minus_one(x)  2 sinh(x / 2) exp(x / 2), with -100 in place of smaller x
  */
 #include "export/onnx/forms.h"
 
@@ -37,7 +37,7 @@ dt_status *dt_onnx_elementwise(const dt_onnx_call *c, dt_onnx_value *out) {
     return NULL;
 }
 
-/* Writes a maximum or minimum. ONNX' Max and Min do not accept bools, so these use other
+/* Writes a maximum or minimum. ONNX's Max and Min do not accept bools, so these use other
  * operators. */
 dt_status *dt_onnx_extreme(const dt_onnx_call *c, dt_onnx_value *out) {
     if (c->node->type.dtype != DT_BOOL) return dt_onnx_elementwise(c, out);
@@ -66,7 +66,7 @@ dt_status *dt_onnx_compare(const dt_onnx_call *c, dt_onnx_value *out) {
     return NULL;
 }
 
-/* Writes a select. ONNX' Where accepts bools, but few runtimes implement that, so for bools it is
+/* Writes a select. ONNX's Where accepts bools, but few runtimes implement that, so for bools it is
  * written as (pred and a) or (b and not pred). */
 dt_status *dt_onnx_select(const dt_onnx_call *c, dt_onnx_value *out) {
     dt_onnx *o = c->onnx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that create, move and count values: constants, shapes, parts, sums. */
+/* Forms of ops that create, rearrange and reduce values: constants, reshapes, slices, sums. */
 #include <string.h>
 
 #include "export/onnx/forms.h"
@@ -169,10 +169,8 @@ dt_status *dt_onnx_dimension_size(const dt_onnx_call *c, dt_onnx_value *out) {
 
 /* ---- rows by their numbers ---- */
 
-/* Returns input i, the row numbers of a gather, as int32 or int64. In the file, ONNX' Gather counts
- * negative numbers from the last row, and fails for a number out of range. In dtrain both are out
- * of range. */
-
+/* Returns input i, the row numbers of a gather, as int32 or int64. ONNX's Gather counts
+ * negative numbers from the last row; in dtrain they are out of range. */
 static dt_onnx_value row_numbers(const dt_onnx_call *c, int i) {
     dt_onnx_value x = dt_onnx_whole(c->onnx, &c->in[i]);
     bool known = x.type.dtype == DT_INT32 || x.type.dtype == DT_INT64;

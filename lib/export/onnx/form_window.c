@@ -5,7 +5,7 @@
  *
  *     maximum   MaxPool, which ignores padding
  *     minimum   the negated maximum of the negated elements
- *     sum       AveragePool with padding counted, times the elements of a window
+ *     sum       AveragePool with padding counted, times the number of elements of a window
  */
 #include "export/onnx/forms.h"
 #include "op/window.h"

@@ -3,7 +3,7 @@
  * Chooses the form of a program for a platform: when large values are computed piece by piece, when
  * equal blocks become a loop, and how sums are written.
  *
- * On CPUs a piece stays in the cache, and a loop costs nothing. On a GPU a small piece does not
+ * On CPUs a piece stays in the cache, and a loop costs little. On a GPU a small piece does not
  * keep all multiprocessors busy, and each iteration of a loop is launched separately, whereas the
  * rest of a step is launched as one graph of kernels. Compiled for an H100, a step of GPT-2 (124
  * million parameters, 12 blocks, batches of 8 x 1024) has 14,269 kernels with the rules for CPUs,

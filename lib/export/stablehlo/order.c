@@ -58,9 +58,9 @@ static bool is_fed(const dt_node *n) {
 
 /* Finds the properties of node i. A state that is a single number does not count as a weight here.
  * flows: it depends on examples. drawn: it depends on examples or random numbers. light: it depends
- * on neither examples nor weights, and is cheap: a name, a repetition, a node without inputs, or a
- * move of or an element-wise op on constants. early: it depends on no examples, weights or random
- * numbers, and is light or has no batch dimension. */
+ * on neither examples nor weights, and is cheap: a renaming, a broadcast, a node without inputs,
+ * or, if it moves or is element-wise, an op on constants. early: it depends on no examples, weights
+ * or random numbers, and is light or has no batch dimension. */
 static void classify(ordering *o, int i) {
     const dt_node *n = node_at(o, i);
     dt_role role = n->op->role;
