@@ -213,7 +213,7 @@ static void name_columns(dt_row_source *s, dt_element_spec *x, int naming) {
         x->columns.v[i] = single ? x->name : dt_arena_printf(s->arena, "%s_%d", x->name, i);
 }
 
-/* Whether the header has a column with each name. */
+/* Whether the header has all columns of all elements. */
 static bool is_named(const dt_row_source *s, const dt_csv_header *h) {
     for (int e = 0; e < s->n; e++)
         for (int i = 0; i < s->element[e].columns.n; i++)

@@ -76,7 +76,8 @@ typedef struct dt_read_buffer {
     dt_str bytes; /* the bytes that were read last */
     int file;     /* for record_access.c: the file, and the offset in it, where `bytes` begins */
     int64_t offset;
-    /* index of the example after the last one read; bytes of consecutive examples read so far */
+    /* index of the example after the last one read; bytes of the last examples that each
+     * followed the one before */
     int64_t next, run;
     dt_places_cursor cursor;
     /* time (dt_now_ns) when the bytes of the last example had been read and decoding began; 0: the
@@ -108,7 +109,7 @@ typedef struct dt_example_reader {
     /* The number of bytes that `threads` threads need at the same time to decode examples as large
      * as the largest one decoded so far, in addition to `out`. NULL: none. */
     int64_t (*decoding)(const dt_examples *x, int threads);
-    /* `encode` appends the tokens of a text; error RANGE: the vocabulary lacks a character.
+    /* `encode` appends the tokens of a text; error RANGE: it cannot be encoded.
      * `decode` appends the text of a token. Both NULL: the examples are not text. */
     dt_status *(*encode)(const dt_examples *x, const char *text, dt_tokens *out);
     void (*decode)(const dt_examples *x, int32_t token, bool first, dt_str *out);

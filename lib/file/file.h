@@ -269,7 +269,8 @@ typedef struct dt_format {
     /* Opens a source: sets s->reader and s->state. After an error there is nothing to close. NULL:
      * the format can only be read as a data set. */
     dt_status *(*open)(dt_row_source *s);
-    /* Finds the elements of files that no job describes. NULL: a job must declare them. */
+    /* Finds the elements of files that no job describes. NULL: headers of arrays or a job declare
+     * them. */
     dt_status *(*survey)(const dt_survey_request *q);
     /* Checks a part as far as possible without reading files, and reports all faults. *names: the
      * names of its elements, in the arena. */

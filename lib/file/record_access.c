@@ -274,7 +274,8 @@ static dt_status *fill(const dt_row_source *s, const dt_record_range *p, dt_read
     return NULL;
 }
 
-/* Gets position and bytes of a record, from the buffer or from the decompressed records. */
+/* Gets position and bytes of a record, which are then in the buffer or are those of the
+ * decompressed records. */
 static dt_status *fetch(const record_part *x, int64_t row, dt_read_buffer *b, dt_record_range *p,
                         dt_bytes *out) {
     *p = dt_places_find(&x->places, row, &b->cursor);

@@ -237,7 +237,7 @@ static bool is_picture(const dt_parsed_example *parsed, const tf_element *f) {
     return find_file(parsed, f, &file) && dt_image_is(file.data, file.n);
 }
 
-/* Reads the decoded pixels; values other than byte strings are read as they are. */
+/* Decodes the picture file; values other than one byte string are read as they are. */
 static dt_status *read_picture(const dt_parsed_example *parsed, const tf_element *f, void *out) {
     const dt_type *t = &f->type;
     dt_bytes file;

@@ -270,7 +270,7 @@ static bool lacks_rows(const loop *l, const int *row) {
     return false;
 }
 
-/* Returns the row number of the current block; `scratch` is used for blocks without a row. */
+/* Returns row[b] for the current block b, or `scratch` if row[b] is -1. */
 static dt_hlo_value row_number(loop *l, const int *row, int scratch) {
     const int n = l->r->n, missing = lacks_rows(l, row) ? scratch : -1;
     rule even;

@@ -44,8 +44,8 @@ static const dt_node *node_of(const dt_hlo_order *o, int item) {
 
 /* ---- items that are alike ---- */
 
-/* Returns the attributes without the number that may differ between blocks. `room` is memory for a
- * copy. */
+/* Returns the attributes with 0 in place of the number that may differ between blocks. `room` is
+ * memory for a copy. */
 static const void *unnumbered(const dt_node *n, void *room) {
     if (!n->op->attr.number || n->op->attr.size == 0) return n->attr;
     memcpy(room, n->attr, n->op->attr.size);

@@ -157,7 +157,7 @@ static int longest(const void *a, const void *b) {
     return x->n != y->n ? y->n - x->n : x->number - y->number;
 }
 
-/* Places states, the longest lists first. The reason is that the optimizer's loop may use all
+/* Stacks the states that loops read, the longest lists first: the optimizer's loop may read all
  * variables of a shape, whereas each of the model's loops reads only some of them. */
 static void place_states(dt_hlo_plan *p) {
     int n = 0, cap = 0;
