@@ -31,7 +31,7 @@ static void sort(dt_csv_header *h) {
     for (int i = 0; i < h->n; i++) h->sorted[i] = all[i].at;
 }
 
-/* Returns the index in `sorted` of the first column with a name; -1: none. */
+/* Returns the index in `sorted` of the first column of that name; -1: none. */
 static int find_name(const dt_csv_header *h, const char *name) {
     int low = 0, high = h->n;
     while (low < high) {

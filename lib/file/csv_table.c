@@ -240,7 +240,7 @@ static dt_status *take_in_order(dt_row_source *s, table *t) {
     return NULL;
 }
 
-/* Returns the index of the column with a name, which may have blanks around it; -1: none. */
+/* Returns the index of the first column of that name, which may have blanks around it; -1: none. */
 static int find_padded(const dt_csv_header *h, const char *name) {
     const size_t size = strlen(name);
     for (int i = 0; i < h->n; i++) {

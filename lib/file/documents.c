@@ -17,7 +17,8 @@ bool dt_is_documents_file(const char *path) {
     return ends_with(path, ".jsonl") || ends_with(path, ".jsonl.gz");
 }
 
-/* Appends the text of a row and end_of_text. key: a buffer that is reused. */
+/* Appends the text of a row and end_of_text, or a line end if that is NULL. key, text: buffers that
+ * are reused. */
 static dt_status *add_document(const dt_documents_file *a, const dt_json_values *v, dt_str *key,
                                dt_str *text, dt_str *out) {
     const dt_json_place row = {v->path, v->text, v->row_line, v->row_col};

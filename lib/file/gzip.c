@@ -221,8 +221,8 @@ static dt_status *refill(dt_inflow *f) {
     return NULL;
 }
 
-/* Continues after a member of a gzip file: with the next member, or at the end. Anything else is an
- * error. */
+/* Prepares for what follows a gzip member: the next member, or the end of the file. Anything else
+ * is an error. */
 static dt_status *next_member(dt_inflow *f) {
     f->between_members = false;
     if (f->z.avail_in == 0) f->end = true;

@@ -4,8 +4,8 @@
  *
  * By default libtpu queries a metadata server and locks the machine's TPU. Neither is needed to
  * compile, so dt_pjrt_open turns both off by libtpu's environment variables, unless the user has
- * set them. (The accelerator type would describe a TPU in this machine; the slice to compile for is
- * named later.)
+ * set them. TPU_ACCELERATOR_TYPE describes a TPU in this machine, so any type will do: the slice to
+ * compile for is named later.
  */
 #include "pjrt/pjrt.h"
 

@@ -179,8 +179,8 @@ static int by_depth(const void *a, const void *b) {
                                 : (x->node > y->node) - (x->node < y->node);
 }
 
-/* Lists the parts of node i, at most `size`. Returns their number, or size + 1 if there are
- * more. */
+/* Lists the parts of node i, at most `size`. Returns their number, or size + 1 if there are too
+ * many. */
 static int64_t list_leaves(const steps *s, int i, int axis, int64_t size, leaf *out) {
     DT_LOCAL leaf *stack = dt_alloc(dt_size_mul((size_t)s->g->n_nodes + 1, sizeof *stack));
     int64_t n = 0;
