@@ -204,12 +204,13 @@ typedef struct dt_hlo_plan {
         dt_hlo_rows *read;
         int n_writes, cap_writes, n_lasts, cap_lasts;
         dt_hlo_rows *write;
-        /* offsets of the items of the last block that are read after the loop as separate values */
+        /* offsets of the items of the last block that are needed after the loop: as separate
+         * values, or for rows that the loop does not write */
         int *last;
     } * traffic; /* [repeats] what the loop of each repeat reads and writes */
 } dt_hlo_plan;
 
-/* The members o, arena, batch, groups and repeats must be set. */
+/* The members o, arena, batch, group, n_groups and repeats must be set. */
 void dt_hlo_plan_create(dt_hlo_plan *p);
 void dt_hlo_plan_release(dt_hlo_plan *p);
 
@@ -254,8 +255,8 @@ void dt_hlo_set_rows(dt_hlo_writer *w, int stack, int first, dt_hlo_value v);
 dt_type dt_hlo_stacked(const dt_type *row, int64_t n);
 /* Writes an item into its row of a stack, unless a loop does that or no stack holds it. */
 void dt_hlo_put_row(dt_hlo_writer *w, int item);
-/* Returns the stack from which a repeat reads rows. It is the stack of the new values if a block
- * reads the same row that it later overwrites. */
+/* Returns the stack from which a repeat reads rows. It is the stack of the new values if each
+ * block overwrites the row that it reads. */
 int dt_hlo_read_from(const dt_hlo_plan *p, int repeat, const dt_hlo_rows *read);
 dt_status *dt_hlo_write_loop(dt_hlo_writer *w, int repeat) DT_MUST_USE;
 /* Whether all blocks of a repeat can be written as one block over whole stacks (whole.c). */

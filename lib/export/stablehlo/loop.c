@@ -10,8 +10,8 @@
  *     })
  *
  * Row numbers are computed from the counter if all but a few are evenly spaced; otherwise they are
- * looked up in a table. If the loop also writes the new values of states, there is only one stack
- * for both: each row is read before it is overwritten.
+ * looked up in a table. If each block overwrites the states that it reads, there is only one stack
+ * for old and new values.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -88,9 +88,9 @@ typedef struct loop {
     /* the values of each operand: before the loop, in an iteration, and for the next iteration */
     dt_hlo_value *init, *now, *next;
     /* indices of the first operand of each kind: carried values, stacks, values that all blocks
-     * read, row numbers */
+     * read, tables of numbers (number_of) */
     int carry, stack, same, number;
-    /* [t->n_lasts] for each item of the last block that is read later: the operand that holds it */
+    /* [t->n_lasts] for each item in t->last: the index of the operand that holds it */
     int *last;
     int n_stacks, *stacks; /* indices of the stacks that are operands of the loop */
     dt_hlo_value counter;

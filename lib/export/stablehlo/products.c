@@ -7,7 +7,7 @@
  *     x . q,  x . k,  x . v              ->  parts of  x . [q k v]
  *     dq . q' + dk . k' + dv . v'        ->  [dq dk dv] . [q k v]'
  *
- * One large product fills a device better than three small ones, and x is read once. Adjacent
+ * One large product fills a device better than three small ones, and x is read once. Adjacent free
  * dimensions of a kernel are treated as one, so kernels of (8, 2, 4) and (8, 3, 5) can be joined,
  * too. Only kernels that do not depend on examples are joined. Products of successive layers, such
  * as those of all layers of a decoder with the output of one encoder, are not joined (see
@@ -31,7 +31,7 @@ typedef struct products {
     const dt_graph *g;
     bool *follows; /* [nodes] whether the node depends on arguments */
     bool *inner;   /* [nodes] whether the node is a sum that is only a term of one other sum */
-    int *uses;     /* [nodes] how many nodes read the node */
+    int *uses;     /* [nodes] how often the node is read, also as a result or a new value */
     int *ahead;    /* [nodes] number of products on the longest path from the node to the end */
     /* [nodes] the first product of the node's group, at first the node itself; -1: the node is not
      * a product that can be joined with others */

@@ -136,8 +136,8 @@ static int crossing(const dt_hlo_order *o, int at, int period) {
 
 enum { MOST_CUTS = 64 };
 
-/* Adds a candidate: items [from, to) repeat at this period. Blocks begin where few values pass from
- * one to the next. */
+/* Adds items [from, to), which repeat at this period, as a candidate if they save enough text.
+ * Blocks begin where few values pass from one to the next. */
 static void add_candidate(search *s, int from, int to, int period) {
     int n = (to - from) / period, rest = (to - from) % period, best = 0, least = -1;
     int step = 1 + rest / MOST_CUTS, middle = n / 2 * period;

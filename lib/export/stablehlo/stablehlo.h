@@ -56,7 +56,7 @@ typedef struct dt_hlo_request {
      * DT_HLO_LARGE */
     int64_t large;
     /* no loops are made if the repeat that saves most text, among those whose blocks feed each
-     * other, has fewer blocks than this */
+     * other, has fewer blocks than this (0 if there is no such repeat) */
     int fewest_blocks;
     /* the most values that a sum, or a product of float32 with a vector, adds one after the other.
      * Longer ones are written in several steps where that is possible, and sums of 16-bit values

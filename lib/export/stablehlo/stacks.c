@@ -128,7 +128,7 @@ static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack) {
     return true;
 }
 
-/* Places the items of a list in one stack. If it is a new stack, its rows may be in reverse order.
+/* Places the items of a list in one stack. With `backwards`, a new stack has them in reverse order.
  * Returns false if this is impossible. */
 static bool stack_items(dt_hlo_plan *p, const int *list, int n, bool backwards) {
     int stack, placed;

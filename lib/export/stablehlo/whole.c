@@ -28,7 +28,8 @@ static bool are_neighbours(const int *row, int n, int step) {
     return true;
 }
 
-/* Whether all rows that are read and written are in the same order. */
+/* Whether rows are read, and all rows that are read or written are consecutive, in the same
+ * order. */
 static bool lie_alike(const dt_hlo_repeat *r, const struct dt_hlo_traffic *t) {
     const int step = r->n_lists ? t->read[0].row[1] - t->read[0].row[0] : 0;
     bool alike = step == 1 || step == -1;

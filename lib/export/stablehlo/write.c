@@ -325,7 +325,7 @@ static dt_status *write_module(dt_hlo_writer *w, const dt_hlo_signature *s, dt_s
 }
 
 /* Returns the number of blocks of the repeat that saves most text, among those whose blocks feed
- * each other. */
+ * each other; 0: there is none. */
 static int blocks_of_largest(const dt_hlo_repeats *r) {
     int n = 0;
     long most = 0;
