@@ -25,7 +25,7 @@ static const size_t heaviest = (size_t)192 << 20;
 
 typedef struct weighing {
     int depth, deepest;
-    size_t bytes; /* upper estimate of the bytes that jansson will take */
+    size_t bytes; /* estimate of the bytes that jansson will take, besides long strings */
 } weighing;
 
 /* Returns the position after the string that begins at i. */

@@ -33,7 +33,7 @@ void dt_jsonl_names_make(const dt_row_source *s, dt_jsonl_names *out) {
     }
 }
 
-/* Returns the last target with a name; `same` leads to the others. -1: none. */
+/* Returns the last target of that name; `same` leads to the others. -1: none. */
 static int find_target(const dt_jsonl_names *l, const char *name) {
     int i = l->n - 1;
     while (i >= 0 && strcmp(l->target[i].name, name) != 0) i--;

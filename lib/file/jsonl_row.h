@@ -31,7 +31,8 @@ typedef struct dt_jsonl_row {
     /* [names->n] the index in names->target of the k-th key of the last row; -1: no row was read so
      * far, or the key is not a target */
     int *order;
-    bool *seen; /* [names->n] whether the current row has the target's key */
+    /* [names->n] whether the current row has the target's key, or is the element's value alone */
+    bool *seen;
     void *const *out;
     dt_json_cursor c;
     dt_str key, text;

@@ -185,7 +185,7 @@ typedef struct computation {
      * unknown; below 0: not computed yet */
     double trips;
     /* whether its instructions are launched one by one as kernels (see is_launched); false:
-     * together they are part of one kernel */
+     * together they are part of one kernel, or they are a loop's condition */
     bool launches;
 } computation;
 

@@ -107,8 +107,8 @@ dt_status *dt_onnx_exponential_minus_one(const dt_onnx_call *c, dt_onnx_value *o
     return NULL;
 }
 
-/* Rounds by a cast to the ONNX type with that many bits in its fraction, and a cast back: bfloat16
- * has 7, float16 has 10. */
+/* Rounds by a cast to the ONNX type whose fraction has mantissa_bits bits, and a cast back:
+ * bfloat16 has 7, float16 has 10. */
 dt_status *dt_onnx_reduce_precision(const dt_onnx_call *c, dt_onnx_value *out) {
     enum { FLOAT16 = 10, BFLOAT16 = 16 };
     const dt_precision_attr *a = c->node->attr;
