@@ -50,7 +50,7 @@ enum { DT_FEW_FEATURES = 8 };
 
 typedef struct dt_parsed_example {
     int n, cap;
-    /* [n] features; of several with one name, the last. Points to `few` while these are enough. */
+    /* [n] features; of several with one name, the last. Points to `few` until more are needed. */
     dt_feature *feature;
     dt_feature few[DT_FEW_FEATURES];
 } dt_parsed_example;

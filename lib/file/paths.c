@@ -131,8 +131,8 @@ static dt_status *match(dt_paths *paths, const char *folder, const char *pattern
     return NULL;
 }
 
-/* Adds the files that match a pattern. A name without wildcards, or of an existing file, is added
- * unchanged; if the file is missing, opening it reports the system's error. */
+/* Adds the files that match a pattern. A name without wildcards, or of an existing file, is only
+ * joined to the directory; if the file is missing, opening it reports the system's error. */
 dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pattern) {
     int first = paths->n;
     DT_LOCAL char *path = dt_path_join(directory, pattern);

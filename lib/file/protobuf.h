@@ -85,7 +85,7 @@ static inline bool dt_pb_next(dt_pb_span *s, dt_pb_field *f, const char **why) {
     return ok;
 }
 
-/* ---- writing: each adds a field to a message ---- */
+/* ---- writing ---- */
 
 /* Appends a varint without a tag, as packed lists require. */
 void dt_pb_put_varint(dt_str *out, uint64_t x);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files of records as a data set. The code is the same for all formats that can read a record again
- * (dt_row_reader has `at`).
+ * (dt_row_reader has `at`), and for others whose values fit in memory.
  *
- * Opening reads every file once from front to back. If the reader has `skip`, that gives an index
- * of the records, and an example is later read from its position. Otherwise all values are read, so
- * that a bad value is reported, with line and column, before training. They are kept in memory; if
- * they turn out to be too large, they are dropped and the index is used instead. Records of
- * compressed files have no positions, so their bytes or values are kept.
+ * Opening goes through every file once, from front to back. If the reader has `skip`, that gives an
+ * index of the records, and an example is later read from its position. Otherwise all values are
+ * read, so that a bad value is reported, with line and column, before training. They are kept in
+ * memory; if they turn out to be too large, they are dropped and the index is used instead. Records
+ * of compressed files have no positions, so their bytes or values are kept.
  */
 #include "file/examples.h"
 

@@ -85,7 +85,7 @@ typedef struct dt_paths {
 bool dt_path_is_pattern(const char *path);
 /* Adds the files that match, sorted; error NO_INPUT if there are none. A set of up to 4,096 shards
  * (name-00000-of-00008) must be complete, and the only one of its name. A name without wildcards,
- * or of an existing file, is added unchanged. `directory` as in dt_path_join. */
+ * or of an existing file, is only joined to `directory`, as by dt_path_join. */
 dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pattern) DT_MUST_USE;
 /* Adds the entries of a folder, sorted by name; hidden entries (".x") are skipped. */
 dt_status *dt_paths_list(dt_paths *paths, const char *folder) DT_MUST_USE;
