@@ -4,9 +4,9 @@
  * processors with carry-less multiplication, a block of bytes is multiplied so that it can be added
  * to a later block: four blocks in parallel, of 64 bytes each with AVX-512, else of 16. The four
  * blocks are reduced to 16 bytes. The CRC of these, of the bytes that fill no block, and of short
- * inputs is computed with the CRC instruction of SSE 4.2. ARM has such an instruction since
- * ARMv8.1, which takes all bytes. Other processors use tables, eight bytes at a time
- * (slicing-by-8). The tables are made once and then only read.
+ * inputs is computed with the CRC instruction of SSE 4.2. Processors that have only this
+ * instruction, or that of ARM (since ARMv8.1), use it for all bytes. Other processors use tables,
+ * eight bytes at a time (slicing-by-8). The tables are made once and then only read.
  */
 #include <pthread.h>
 #include <string.h>

@@ -32,7 +32,8 @@ static dt_column *find_key(keys *k, const char *name, int guess) {
     return i < t->n ? &t->v[i] : NULL;
 }
 
-/* Adds a number, a word or a string to a column. */
+/* Adds a number, a word or a string to a column. A string that stands for a missing value counts as
+ * null. */
 static void note_value(keys *k, dt_column *c, char first) {
     char number[DT_JSON_LONGEST_NUMBER + 1];
     dt_column_value v = {0};

@@ -125,7 +125,8 @@ static dt_status *read_label(row *r, const char *word, size_t n) {
     return NULL;
 }
 
-/* Reads a pair such as "3:0.5". *last is the index of the previous pair, 0 for the first one. */
+/* Reads a pair such as "3:0.5". *last is the index of the previous pair, 0 for the first one, and
+ * becomes that of this pair. */
 static dt_status *read_pair(row *r, const char *word, size_t n, int64_t *last) {
     char copy[LONGEST_WORD + 1];
     int64_t index;
@@ -344,8 +345,8 @@ static dt_status *look_through(survey *v, const char *path) {
     return s;
 }
 
-/* Writes the keys of the label: a vocabulary for up to MOST_LABELS integers, but the dtype int32 if
- * they are 0 to n - 1; none for other numbers. */
+/* Writes the keys of the label: a vocabulary for up to MOST_LABELS different integers, but the
+ * dtype int32 if they are 0 to n - 1; no key in other cases. */
 static void put_label_keys(const survey *v, dt_json *j) {
     const bool classes = v->whole && v->n_labels <= MOST_LABELS,
                numbered =

@@ -3,7 +3,8 @@
  * Steps of the normalizer that change a text character by character. BertNormalizer has four, in
  * this order:
  *
- *     clean_text             removes control characters and U+FFFD; replaces each blank by a space
+ *     clean_text             removes control, format and private-use characters and U+FFFD;
+ *                            replaces each blank, also a tab or a line end, by a space
  *     handle_chinese_chars   puts spaces around CJK ideographs
  *     strip_accents          decomposes characters canonically and removes non-spacing marks
  *     lowercase              changes "É" to "é"

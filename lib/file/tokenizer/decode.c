@@ -8,7 +8,8 @@
  *                  whose "##" is left out; with `cleanup`, none before punctuation and English
  *                  endings
  *     BPEDecoder   a blank for the suffix of each token that ends a word
- *     Metaspace    blanks for "\u2581", except in the first token, unless prepend_scheme is "never"
+ *     Metaspace    blanks for "\u2581", which is left out of the first token, unless prepend_scheme
+ *                  is "never"
  *     Sequence     of Replace (a text becomes a blank), ByteFallback ("<0x0A>" is a byte), Fuse,
  *                  and behind it Strip (of the first blank), as files of Llama have it
  *
