@@ -9,8 +9,8 @@
  *     shuffle:  the order within a group is a permutation by the seed; without it, file order
  *
  *     fraction: the last members of each group are for validation
- *     fold:     members are dealt to the folds in turn or, without stratify and shuffle, a fold is a
- *               range of the file; one fold is for validation
+ *     fold:     members are dealt to the folds in turn or, without stratify and shuffle, a fold is
+ *               a range of the file; one fold is for validation
  */
 #define _GNU_SOURCE /* qsort_r */
 #include <math.h>
