@@ -17,7 +17,7 @@ typedef enum dt_column_kind {
      * 20 */
     DT_COLUMN_CATEGORY,
     DT_COLUMN_TEXT, /* texts with more than 250 different values, or at least 20 that all differ */
-    DT_COLUMN_COUNTER, /* 20 or more integers, each 1 more than the one before; none is missing */
+    DT_COLUMN_COUNTER,  /* 20 or more integers, each 1 more than the one before; none is missing */
     DT_COLUMN_CONSTANT, /* the same value in all records, of which there are several */
     DT_COLUMN_EMPTY,
     DT_COLUMN_UNFIT, /* values that cannot be an element; `why` has the reason */
