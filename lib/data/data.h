@@ -5,15 +5,16 @@
  *     format (idx, npy, ...)  ->  part (train, validation, test)  ->  order
  *         ->  map (cast, rescale, one_hot)  ->  batches
  *
- * A format gives random access to examples, so the order of an epoch is a pure function of (seed,
- * epoch, index) and a position in training is three integers. An iterator over batches reads ahead
- * in its own threads and hands out batches of all elements in that order.
+ * Unless examples are read once, a format gives random access to them, so the order of an epoch is
+ * a pure function of (seed, epoch, index) and a position in training is three integers. An iterator
+ * over batches hands out batches of all elements in that order, which its own threads usually read
+ * ahead.
  *
  * There are two stages: reading the `dataset` mapping checks everything that needs no file; opening
  * the data set checks the files. Sizes that a file claims are checked before memory for them is
  * allocated. Arrays and tables with up to 256 MiB of values are kept in memory as a whole: tables
- * from opening on, uncompressed arrays once a thread that reads batches has loaded them. Examples
- * of larger ones, of TFRecords and of folders are read one by one.
+ * from opening on, uncompressed arrays once they are first needed. Examples of larger ones, of
+ * TFRecords and of folders are read one by one.
  */
 #ifndef DT_DATA_DATA_H
 #define DT_DATA_DATA_H
@@ -93,8 +94,7 @@ static inline bool dt_validation_splits(const dt_validation_split *q) {
     return q->fraction > 0 || q->folds > 0;
 }
 
-/* A file of rows, in any format, that replaces all parts of a data set: it becomes the part
- * train. */
+/* Rows, in any format, that replace all parts of a data set: they become the part train. */
 typedef struct dt_rows_file {
     /* Open source whose rows are read once, front to back, by the only iterator. NULL: rows can be
      * read again. The data set closes it, even if creating the data set fails. */
@@ -134,9 +134,9 @@ typedef struct dt_dataset_spec {
      * dt_dataset_set_seed changes it */
     uint64_t map_seed;
     bool own_shuffle_seed;
-    int64_t global_batch_size, per_replica_batch_size; /* the job gives one of the two, and the
-                                                        * other is 0 until
-                                                        * dt_dataset_set_global_batch */
+    /* the job gives one of the two, and the other is 0; dt_dataset_set_global_batch sets the
+     * first */
+    int64_t global_batch_size, per_replica_batch_size;
     dt_last_batch last_batch;
     dt_validation_split split;
     /* With dataset.window, an example is a window of consecutive rows (windows.c); length is 0 if
@@ -169,8 +169,8 @@ typedef struct dt_dataset_spec {
     const dt_rows_file *rows;
 } dt_dataset_spec;
 
-/* Reads the mapping and reports all faults at once. Relative paths start at `directory`. Everything
- * is allocated in the arena. */
+/* Reads the mapping. Reports faults together, as far as possible. Relative paths start at
+ * `directory`. Everything is allocated in the arena. */
 dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *directory, uint64_t seed,
                            dt_dataset_spec *out) DT_MUST_USE;
 
@@ -225,8 +225,8 @@ bool dt_dataset_is_once(const dt_dataset *d);
 /* Returns the name of a part for messages, such as "validation", or "input" if spec.rows replaces
  * the part. */
 const char *dt_dataset_part_name(const dt_dataset *d, dt_part part);
-/* Returns the path of the file that holds only this example, lent; NULL if files hold several
- * examples. */
+/* Returns the path of the file that holds only this example, lent; NULL if examples are not files
+ * of their own. */
 const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t example);
 const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d);
 /* Returns the values that steps of `map` have learned, including those of spec.learned; lent. Their
@@ -360,8 +360,8 @@ typedef struct dt_batch_options {
     dt_batch_lend lend;
 } dt_batch_options;
 
-/* The number of bytes of examples that training and validation hold in memory: now, and what will
- * be added by the time all examples have been read. */
+/* The number of bytes of examples that training and validation hold in memory: right after opening,
+ * and what will be added by the time all examples have been read. */
 typedef struct dt_data_bytes {
     int64_t present, coming;
 } dt_data_bytes;

@@ -14,8 +14,6 @@
 #include "data/map/step.h"
 #include "data/parts.h"
 
-/* ---- the rows of an element ---- */
-
 dt_status *dt_element_rows_open(dt_element_rows *x, const dt_rows *r, int e,
                                 const dt_map_plan *plan) {
     const dt_element_spec *spec = &r->stored[r->index[e]];
@@ -58,8 +56,6 @@ dt_status *dt_element_rows_get(dt_element_rows *x, int64_t i, const void **row) 
     return maps ? dt_map_run(x->plan, &x->at, stored, x->mapped, x->scratch) : NULL;
 }
 
-/* ---- surveys ---- */
-
 /* Returns which example to take from a range of `step` consecutive examples, as an offset in it.
  * stretch: the index of the range's first example.
  * The offset differs from range to range, because labels may follow a regular pattern. */
@@ -93,8 +89,6 @@ dt_status *dt_dataset_survey(const dt_survey *q) {
 bool dt_dataset_is_plain(const dt_dataset *data, int element) {
     return dt_map_plan_is_plain(dt_rows_of(data, DT_PART_TRAIN)->plan[element]);
 }
-
-/* ---- plans, and steps that learn ---- */
 
 static const dt_rows *training_rows(const dt_parts *d) {
     const dt_rows *train = &d->rows[DT_PART_TRAIN];

@@ -31,8 +31,6 @@ typedef struct held {
     int64_t chosen; /* index of the row whose kept columns are asked for */
 } held;
 
-/* ---- reading all rows ---- */
-
 static void add_row(held *h) {
     for (int e = 0; e < h->base.n; e++) {
         const dt_element_spec *x = &h->base.stored[e];
@@ -77,8 +75,6 @@ static dt_status *read_all(held *h, dt_read_buffer *buffer) {
     }
 }
 
-/* ---- as examples ---- */
-
 static dt_status *whole(dt_examples *base, int e, const void **rows) {
     const held *h = (const held *)base;
     *rows = base->stored[e].text ? NULL : dt_str_text(&h->value[e]);
@@ -115,8 +111,6 @@ static void close_held(dt_examples *base) {
     free(h->column);
     if (h->from->reader->close) h->from->reader->close(h->from);
 }
-
-/* ---- columns beside the rows ---- */
 
 static dt_status *kept(const dt_row_source *s, int i, dt_str *out, bool *json) {
     const held *h = s->state;

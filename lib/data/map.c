@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes plans of steps. Each step knows its arguments, its output type, and how to transform one
- * example (map/step.h); this file works with any step through that table. */
+/* Makes plans of steps, and runs them. Each step knows its arguments, its output type, and how to
+ * transform one example (map/step.h); this file works with any step through that table. */
 #include "data/map.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 extern const dt_map_step dt_map_cast;
 #define LARGEST_EXAMPLE ((int64_t)1 << 32)
 
-/* ---- plans ---- */
+/* ---- plans, and running them ---- */
 
 struct dt_map_plan {
     dt_type type;
@@ -46,8 +46,8 @@ static bool casts_to(const dt_named *named, dt_dtype dtype) {
     return s.step == &dt_map_cast && !s.step->infer(&s, NULL) && s.out.dtype == dtype;
 }
 
-/* Whether step i is a cast to float32 that a later step makes needless, because it reads any type
- * as float32. Without the cast there is one pass over the values instead of two, and large numbers
+/* Whether step i is a cast to float32 that a later step makes needless, because it makes float32 of
+ * any dtype. Without the cast there is one pass over the values instead of two, and large numbers
  * are not rounded before they are used. */
 static bool is_redundant(const dt_map_chain *c, int i) {
     int next = i + 1;
@@ -382,7 +382,7 @@ dt_value dt_map_undo(const dt_map *m, const dt_learned *learned, const char *ele
     return x;
 }
 
-/* ---- groups of windows ---- */
+/* ---- groups of windows, and plans in a graph ---- */
 
 const dt_location *dt_map_by_group(const dt_map *m) {
     for (int i = 0; i < m->n; i++)

@@ -59,7 +59,7 @@ dt_status *dt_rows_whole(const dt_rows *r, int e, const void **whole) {
     return whole_of(r->x, r->index[e], whole);
 }
 
-/* ---- opening the parts ---- */
+/* ---- opening and planning the parts ---- */
 
 static dt_format_request request_part(const dt_parts *d, dt_part p) {
     const dt_rows *train = &d->rows[DT_PART_TRAIN];
@@ -142,7 +142,7 @@ static dt_status *plan_rows(dt_parts *d, dt_rows *r) {
     return s;
 }
 
-/* ---- comparing the parts ---- */
+/* ---- types of the elements ---- */
 
 static dt_status *differ(const dt_element_spec *x, const dt_type *here, const dt_type *train) {
     return dt_fail(DT_E_DATA_SHAPE, &x->at, "%s: examples of '%s' are %s, those of train %s",
@@ -172,7 +172,7 @@ static void set_types(dt_parts *d) {
     }
 }
 
-/* ---- caching decoded examples ---- */
+/* ---- examples in memory ---- */
 
 /* Makes a cache for the elements that have to be decoded; elements whose rows are all in memory
  * anyway need none. */
@@ -251,8 +251,6 @@ static dt_status *prepare(dt_parts *d) {
         if (d->rows[p].x) dt_status_append(&s, dt_rows_check_limits(d, &d->rows[p]));
     return s;
 }
-
-/* ---- the source ---- */
 
 static int64_t batch_size(const dt_dataset *d) { return dt_parts_of(d)->spec.global_batch_size; }
 
@@ -347,7 +345,7 @@ dt_status *dt_dataset_hold(dt_dataset **out, const dt_example_spec *spec,
     return s;
 }
 
-/* ---- facts, and the two settings that a program may change ---- */
+/* ---- functions of an open data set ---- */
 
 int64_t dt_dataset_examples(const dt_dataset *d) { return dt_dataset_cardinality(d); }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The open data set of a job; only for use within lib/data. Any number of iterators read it in
- * their own threads; it does not change meanwhile. */
+/* The open data set of a job; only for use within lib/data. Any number of iterators may read it in
+ * their own threads, unless its rows are read once. */
 #ifndef DT_DATA_PARTS_H
 #define DT_DATA_PARTS_H
 
@@ -14,7 +14,7 @@
  * writes it straight into the cache; from then on all threads read it there. Examples are cached as
  * they are before `map`, so all iterators over the same files share one cache.
  */
-/* the most bytes of decoded examples that are cached per part if the job has no key `cache` */
+/* the most bytes that a cache takes if the job has no key `cache` */
 #define DT_EXAMPLE_CACHE_AUTO ((int64_t)256 << 20)
 
 typedef struct dt_example_cache dt_example_cache;
@@ -41,7 +41,8 @@ void dt_example_cache_filled(dt_example_cache *k, int64_t row, bool right);
 
 /* A part. With a validation split, train and validation have the same source. */
 typedef struct dt_rows {
-    dt_examples *x; /* the examples that the format reads; NULL if there is no such part */
+    /* the examples that the format reads, or windows over them; NULL if there is no such part */
+    dt_examples *x;
     /* a reference to the examples of the part: a source, which owns x, followed by `take` and the
      * validation split */
     dt_dataset *examples;
@@ -59,8 +60,10 @@ typedef struct dt_rows {
 /* The parts of a job's data set: the args of its source. */
 typedef struct dt_parts {
     _Atomic uint32_t preparing; /* number of threads, of all feeds, that are filling a batch now */
-    dt_arena *arena;            /* the memory of all members below */
-    dt_arena *owned; /* the arena of the spec, if the spec was made from a fragment; else NULL */
+    dt_arena *arena;            /* memory of what opening the data set makes */
+    /* an arena to release with the parts, such as that of the spec of a fragment, or of the row
+     * source of dt_rows_open; NULL: none */
+    dt_arena *owned;
     dt_dataset_spec spec;
     int n;
     dt_element_spec *element; /* [n] the elements, in the order of train */
@@ -100,8 +103,8 @@ dt_dataset *dt_examples_source(dt_examples *x);
 static inline int64_t dt_rows_count(const dt_rows *r) {
     return r->examples ? r->examples->length : 0;
 }
-/* Returns the number, among all examples that the format reads from the files, of example i of a
- * part. i may be counted over several passes, as `repeat` does. */
+/* Returns the number, in its source, of example i of a part. i may be counted over several passes,
+ * as `repeat` does. */
 int64_t dt_rows_number(const dt_rows *r, int64_t i);
 /* Applies `take`, then splits train (split.c). */
 dt_status *dt_parts_split(dt_parts *d) DT_MUST_USE;
@@ -171,8 +174,8 @@ dt_status *dt_rows_check_limits(const dt_parts *d, const dt_rows *r) DT_MUST_USE
 dt_status *dt_rows_check_row(const dt_rows *r, int e, int64_t i, const void *row) DT_MUST_USE;
 
 /* Keeps the columns of the row that has just been read, for rows that are read once. If the data
- * set answers faults, keeps the fault, too, and returns NULL. Else returns the fault or, without
- * one, that of a column that cannot be kept. Takes ownership of the fault. */
+ * set answers faults, keeps the fault, too, instead of returning it. Else returns the fault or,
+ * without one, that of a column that cannot be kept. Takes ownership of the fault. */
 dt_status *dt_rows_keep_row(dt_parts *d, dt_status *fault) DT_MUST_USE;
 void dt_keeper_destroy(struct dt_keeper *k); /* k may be NULL */
 

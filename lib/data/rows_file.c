@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the format of the rows and their elements; see rows_file.h. */
+/* Opens rows as data sets, and keeps columns and faults beside them; see rows_file.h. */
 #include "data/rows_file.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ typedef struct dt_keeper {
     int64_t first, next;
 } dt_keeper;
 
-/* ---- opening ---- */
+/* ---- the format and the elements ---- */
 
 static dt_status *open_file(dt_row_source *s, const char *path, unsigned char first[DT_PEEK],
                             int64_t *n) {
@@ -171,7 +171,7 @@ dt_status *dt_rows_are_text(const char *path, bool *is_text) {
 
 /* ---- data sets of rows ---- */
 
-/* If rows are to be read more than once, checks that they are in one file that has all elements. */
+/* If rows are to be read more than once, refuses formats whose files do not hold all elements. */
 static dt_status *check_again(const dt_rows_request *q, const dt_format *kind) {
     if (q->once) return NULL;
     if (kind->content == DT_CONTENT_ARRAY && q->n > 1)
@@ -275,7 +275,7 @@ dt_status *dt_rows_open(dt_dataset **out, const dt_rows_request *q) {
     return NULL;
 }
 
-/* ---- columns that are kept beside the rows ---- */
+/* ---- columns and faults that are kept beside the rows ---- */
 
 static const dt_row_source *source_of(const dt_parts *d) { return d->spec.rows->once; }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the `dataset` mapping and checks everything that does not need files. The mapping has the
- * common keys and those of its format, so the tables of both are joined before it is read. All
- * faults are reported in one run.
+ * common keys and those of its format, so the tables of both are joined before it is read. Faults
+ * are reported together, as far as possible.
  */
 #include <string.h>
 
@@ -14,8 +14,7 @@ enum { MOST_PREFETCH = 1024, MOST_PARALLEL = 64 };
 static const char *const last_batches[] = {"partial", "drop_remainder", "pad", NULL};
 const char *const dt_policy_names[] = {"auto", "file", "data", "off", "hint", NULL};
 
-/* The common keys as they are read. `spec` has the final settings; the other members are used to
- * compute them. */
+/* The common keys as they are read. `spec` has the final settings. */
 struct dataset {
     dt_dataset_spec spec;
     const dt_tree *format, *map;

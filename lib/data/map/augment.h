@@ -103,8 +103,8 @@ void dt_affine_move(const struct dt_augment *a, const dt_pixels *p, const double
 
 /* ---- values that change ---- */
 
-/* A function that draws the amount of a change, as its factor says, and changes an image of floats
- * in place. */
+/* A function that changes an image of floats in place, usually by an amount that it draws as its
+ * factor says. */
 typedef void dt_adjust(const struct dt_augment *a, const dt_reals *factor, const dt_pixels *p,
                        dt_random *r, float *x);
 dt_adjust dt_adjust_brightness, dt_adjust_contrast, dt_adjust_saturation, dt_adjust_hue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cutmix: replaces a rectangle of an image by that of another example, and mixes their labels by
  * the share of the image that the rectangle was drawn to have, as Keras' CutMix; outside of
- * training it leaves the example unchanged. */
+ * training it changes at most the dtype. */
 #include <math.h>
 #include <string.h>
 

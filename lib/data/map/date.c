@@ -29,7 +29,7 @@ static const dt_field fields[] = {
                      "a single number"),
     DT_NOT_YET("tz"), DT_END};
 
-/* ---- parts ---- */
+/* ---- parts and formats ---- */
 
 typedef enum part {
     SECONDS,

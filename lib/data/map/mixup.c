@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mixup: the weighted mean of two examples, as Keras' MixUp; outside of training it leaves the
- * example unchanged. */
+/* mixup: the weighted mean of two examples, as Keras' MixUp; outside of training it only converts
+ * to float32. */
 #include "data/map/augment.h"
 
 static const dt_field fields[] = {

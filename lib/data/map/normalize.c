@@ -3,7 +3,8 @@
  * normalize: (x - mean) / deviation, as Keras' Normalization. The mean and either the variance or
  * the deviation are given, or mean and variance are learned from the training part with Welford's
  * algorithm in float64. Each is one number, or one number per feature; the features are the values
- * along the last axis. The deviation is the square root of the variance. It is at least 1e-7.
+ * along the last axis. A deviation that is not given is the square root of the variance. It is at
+ * least 1e-7.
  *
  * With per_group each series of dataset.window has its own mean and deviation, and predictions are
  * converted back with those of their series. A group is identified by the hash of its name; a
@@ -21,8 +22,8 @@
 #include "file/cast.h"
 #include "data/map/step.h"
 
-/* The least number of values that are processed in one inner loop; shorter loops, as of few
- * features, would not be vectorized. */
+/* The least length of a block; shorter ones, as of few features, would make inner loops that are
+ * not vectorized. */
 enum { LEAST_BLOCK = 64 };
 
 struct normalize {
@@ -178,7 +179,7 @@ static struct normalize settle(const void *args, const dt_lesson *learned) {
 
 static struct normalize settled(const dt_map_stage *s) { return settle(s->args, s->learned); }
 
-/* ---- application ---- */
+/* ---- means and deviations ---- */
 
 static dt_status *check_learned(const dt_map_stage *s, const struct normalize *a) {
     for (int i = 0; s->learned && i < a->mean.n && i < a->variance.n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rand_augment: num_ops changes of an image, one after the other, each drawn from eleven, as Keras'
- * RandAugment; outside of training it leaves the image unchanged. Each image draws its own changes.
+ * RandAugment; outside of training it changes at most the dtype. Each image draws its own changes.
  * As in Keras, a change that is drawn twice has the same parameters both times.
  */
 #include <math.h>

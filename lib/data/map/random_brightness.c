@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random_brightness: as Keras' RandomBrightness; outside of training it leaves the image
- * unchanged. */
+/* random_brightness: as Keras' RandomBrightness; outside of training it only converts to
+ * float32. */
 #include "data/map/augment.h"
 
 static const dt_field fields[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* random_color_jitter: random_brightness, random_contrast, random_saturation and random_hue, in
- * that order, as Keras' RandomColorJitter; outside of training it leaves the image unchanged. */
+ * that order, as Keras' RandomColorJitter; outside of training it only converts to float32. */
 #include "data/map/augment.h"
 
 static const dt_field fields[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random_contrast: as Keras' RandomContrast; outside of training it leaves the image unchanged. */
+/* random_contrast: as Keras' RandomContrast; outside of training it only converts to float32. */
 #include <math.h>
 
 #include "data/map/augment.h"

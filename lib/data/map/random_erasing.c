@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* random_erasing: replaces a rectangle of an image, or at random leaves the image as it is, as
- * Keras' RandomErasing; outside of training it leaves the image unchanged. */
+ * Keras' RandomErasing; outside of training it only converts to float32. */
 #include <math.h>
 
 #include "data/map/augment.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random_hue: as Keras' RandomHue; outside of training it leaves the image unchanged. */
+/* random_hue: as Keras' RandomHue; outside of training it only converts to float32. */
 #include "data/map/augment.h"
 
 static const dt_field fields[] = {

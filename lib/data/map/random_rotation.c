@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random_rotation: as Keras' RandomRotation; outside of training it leaves the image unchanged. */
+/* random_rotation: as Keras' RandomRotation; outside of training it changes at most the dtype. */
 #include <string.h>
 
 #include "base/elementary.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random_translation: as Keras' RandomTranslation; outside of training it leaves the image
- * unchanged. */
+/* random_translation: as Keras' RandomTranslation; outside of training it changes at most the
+ * dtype. */
 #include <string.h>
 
 #include "data/map/augment.h"

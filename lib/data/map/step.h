@@ -4,10 +4,10 @@
  * arguments, its output type, and how to transform one example.
  *
  * Random steps derive their random numbers from a seed, the pass over the data, the index of the
- * example, and the step's name (with its own seed) or purpose (with the job's), so the result
- * depends neither on replicas nor on threads nor on where a run was resumed. They are random only
- * in training. Otherwise random_crop takes the middle, and the other random steps change at most
- * the dtype.
+ * example, and the step's name (with its own seed) or purpose (with the job's, unless it combines
+ * examples), so the result depends neither on replicas nor on threads nor on where a run was
+ * resumed. They are random only in training. Otherwise random_crop takes the middle, and the other
+ * random steps change at most the dtype.
  *
  * A mask goes through the steps of its image that move pixels, then through its own. Its class
  * numbers are not interpolated.
@@ -63,7 +63,7 @@ typedef struct dt_map_step {
     bool moves; /* the step moves an image's pixels, and must move those of the mask alike */
     /* the step combines an example with dt_map_at.other; an element has at most one such step */
     bool combines;
-    bool reads_float32; /* the step converts inputs of any dtype to float32 */
+    bool reads_float32; /* the step takes inputs of any dtype and makes float32 */
     /* outputs have the range of the inputs, unless `infer` sets stage->numbers */
     bool keeps_numbers;
     /* outputs have the class names of the inputs, unless `infer` sets stage->names */
@@ -132,8 +132,8 @@ struct dt_map_stage {
     const char *directory; /* the folder at which relative paths start, see dt_map_request */
     /* what the step learned; NULL if it has not learned yet, or does not learn */
     const dt_lesson *learned;
-    /* name of the step's random stream, and of what it learned; it contains the element's name and
-     * the step's index in the list */
+    /* name of what the step learned, such as "map/normalize/x/0", and usually of its random stream
+     * (dt_map_draw) */
     const char *purpose;
     dt_type in, out;
     bool is_text; /* the input is text */

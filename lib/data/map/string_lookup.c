@@ -74,7 +74,7 @@ static const dt_field integer_fields[] = {
             "integer that stands for unknown integers; it is not learned as a word; default: -1"),
     DT_END};
 
-/* ---- tokens ---- */
+/* ---- tokens, and checks of arguments ---- */
 
 static const char *oov_token(const struct string_lookup *a) {
     return a->oov_token ? a->oov_token : "-1";
@@ -120,8 +120,8 @@ static bool is_mask(const struct string_lookup *a, const char *text) {
     return a->mask_token && strcmp(a->mask_token, text) == 0;
 }
 
-/* Whether a text is the job's mask_token, or its oov_token if that is not the default. Such a text
- * may stand only at the front of a vocabulary. */
+/* Whether a text is the job's mask_token, or its oov_token if that is not "[UNK]". Such a text may
+ * stand only at the front of a vocabulary. */
 static bool is_token(const struct string_lookup *a, const char *text) {
     return is_mask(a, text) ||
            (strcmp(oov_token(a), DT_UNKNOWN_TEXT) != 0 && strcmp(oov_token(a), text) == 0);
@@ -196,7 +196,7 @@ typedef struct made {
 } made;
 
 /* Skips the mask_token and the oov_token at the front of a vocabulary, as get_vocabulary returns
- * them; elsewhere they are an error, as the mask is in Keras. The default oov_token is a token only
+ * them; elsewhere they are an error, as the mask is in Keras. The oov_token "[UNK]" is a token only
  * after the mask_token. */
 static dt_status *drop_tokens(const dt_map_stage *s, dt_texts *words) {
     const struct string_lookup *a = s->args;

@@ -142,7 +142,7 @@ const char *dt_word_counts_most(const dt_word_counts *c) {
     return most ? c->bytes.data + most->at : NULL;
 }
 
-/* ---- vocabularies that the job gives ---- */
+/* ---- the words of a vocabulary ---- */
 
 static dt_status *read_list(dt_arena *arena, const dt_tree *t, dt_texts *out) {
     out->v = dt_arena_array(arena, const char *, t->n);
@@ -233,7 +233,7 @@ dt_status *dt_words_for(const dt_map_stage *s, const dt_tree *vocabulary, int64_
     return NULL;
 }
 
-/* ---- finding words ---- */
+/* ---- finding words, and their weights ---- */
 
 struct dt_words {
     dt_texts list;

@@ -23,7 +23,7 @@ dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *ar
 const char *dt_word_counts_most(const dt_word_counts *c);
 void dt_word_counts_destroy(dt_word_counts *c); /* c may be NULL */
 
-/* ---- finding words ---- */
+/* ---- vocabularies ---- */
 
 /* Keras' name for the index of words that a vocabulary lacks. */
 #define DT_UNKNOWN_TEXT "[UNK]"
