@@ -170,8 +170,8 @@ int64_t dt_executable_host_bytes(const dt_executable *x);
 /* Returns the layer that needs the most of these bytes at the peak, such as "dense", or "optimizer"
  * for the optimizer's values; "" if no layer is known. */
 const char *dt_executable_largest_layer(const dt_executable *x, dt_arena *arena, int64_t *bytes);
-/* Prints the program. cpu: segments, tasks, steps and the memory of values; pjrt: its StableHLO
- * text. */
+/* Prints the program. cpu: segments, their groups and steps, and the memory of values; pjrt: its
+ * StableHLO text. */
 void dt_executable_print(const dt_executable *x, dt_str *out);
 
 /* ---- the devices of a plug-in ---- */

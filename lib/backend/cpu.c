@@ -16,7 +16,7 @@ enum { PASSES = 4 };
 
 typedef struct cpu_program {
     dt_arena *arena;
-    dt_graph *made[PASSES]; /* the result of each pass, made from the previous one */
+    dt_graph *made[PASSES]; /* [n] graphs that passes made, each from the one before */
     int n;
     dt_program *program;
 } cpu_program;

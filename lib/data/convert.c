@@ -3,7 +3,7 @@
  * Writes the examples of a part to other files: one loop over the batches of the part hands their
  * rows to the outputs of a format (file/file.h):
  *
- *     one array per file    an output for each element, with {element} in the name; one pass over
+ *     one array per file    an output per element, named by {element} if several; one pass over
  *                           the examples writes up to 256 of them
  *     records               one shard after the other, NAME-00000-of-00008.SUFFIX; their numbers of
  *                           examples differ by at most one

@@ -121,8 +121,8 @@ typedef struct dt_dataset_spec {
     /* The files that a run was trained with, as dt_dataset_named_files gives them. Opening the data
      * set fails with OTHER_JOB if the content of one has changed. NULL: files are not compared. */
     const char *named_files;
-    /* [n_stored] how a run's data set stored the elements, which rows to predict follow; n_stored
-     * is 0 if that is unknown */
+    /* [n_stored] how a run's or the open data set stored the elements, which rows to predict or
+     * evaluate follow; n_stored is 0 if that is unknown */
     const dt_element_spec *stored;
     int n_stored;
     dt_location at;
@@ -342,7 +342,7 @@ typedef struct dt_batch_options {
     int workers, replicas;
     dt_auto_shard_policy policy; /* AUTO: that of the spec */
     /* every batch, including the last, is divided evenly by the number of its rows; see
-     * dt_workers.even. dt_example.offsets has the parts */
+     * dt_workers.even */
     bool even;
     int keeps; /* number of batches before the current one that stay valid: 0 or 1 */
     /* batches are read by number: no thread reads ahead, the caller reads batches with

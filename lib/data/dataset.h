@@ -158,13 +158,13 @@ typedef struct dt_transform {
     /* `open` starts at example it->at; false: the examples before it are read and dropped */
     bool seeks;
     bool reads_files; /* reads its examples from the files that its input names */
-    /* The static batch size, or -1; called if the spec does not have it. NULL: that of the input if
-     * the row has `index`, else unknown. */
+    /* The static batch size, or -1. NULL: that of the input if the row has `index`, else
+     * unknown. */
     int64_t (*batch_size)(const dt_dataset *d);
     /* The number of examples, DT_ENDLESS or DT_UNCOUNTED; called once. NULL: DT_UNCOUNTED. */
     int64_t (*count)(const dt_dataset *d);
-    /* Makes example i of examples that dt_input_at gets. it NULL: in any order and any thread. Else
-     * it is an iterator over d at example i, whose inputs are read from front to back. */
+    /* Makes example i. it NULL: in any order and any thread. Else it is an iterator over d at
+     * example i, whose inputs are read from front to back. */
     dt_status *(*at)(const dt_dataset *d, int64_t i, const dt_iterator *it, dt_example *out);
     /* Instead of `at`: replaces the numbers of examples by those that the examples have in the only
      * input; -1: no such example. The new numbers must be in the order of the old ones, unless the
@@ -234,7 +234,7 @@ struct dt_iterator {
     dt_dataset *dataset; /* a reference */
     uint64_t epoch;      /* number of the iteration, so that shuffles differ */
     int64_t at;          /* the position: number of the next example */
-    dt_iterator **in;    /* [n_in] iterators over the inputs of the data set */
+    dt_iterator **in;    /* [n_in] iterators over the inputs; NULL: not open */
     void *state;         /* state of the transformation's iteration: row->state_size bytes */
     bool ended, failed;
     /* The members below are those of a program's iterator: a reference to the distributed data set

@@ -117,7 +117,7 @@ static void take_facts(dt_arena *arena, const dt_table *t, int i, dt_column_fact
     take_examples(arena, t, c, out);
 }
 
-/* ---- as lines of a job ---- */
+/* ---- lines of a job, and the description ---- */
 
 enum { LONGEST_PLAIN = 200, SHOWN_ODD = 40 };
 

@@ -17,9 +17,9 @@
  *
  * A thread works until the ring is full, then sleeps until it is half empty. So it wakes rarely and
  * works in bursts: on a machine whose cores are all busy, each wake-up takes a core from another
- * thread. For the same reason there is one thread at first; another one is started when the caller
- * has spent a good part of its time waiting for data. A caller that finds a batch ready takes no
- * lock, and makes a system call only to wake sleeping threads.
+ * thread. For the same reason there is one thread at first, if no number is given; another one is
+ * started when the caller has spent a good part of its time waiting for data. A caller that finds a
+ * batch ready takes no lock, and makes a system call only to wake sleeping threads.
  *
  * Going to sleep is safe because each side writes its own word and then reads the other side's, in
  * sequentially consistent order. Either the sleeper sees the change, or the other side sees the

@@ -21,7 +21,7 @@ typedef struct dt_filler dt_filler;
 typedef struct dt_piece {
     int64_t epoch, step, rows, into, all;
     dt_tensor *const *tensor; /* [n] the batch's tensors, one per element */
-    bool load;                /* files may be read into memory as a whole for this piece */
+    bool load;                /* files of deferred elements may be read as a whole for this piece */
 } dt_piece;
 
 /* The result of reading one piece of a batch. */
@@ -57,7 +57,7 @@ typedef struct dt_feed {
     _Atomic uint32_t sleepers;
     _Atomic uint32_t stop;
     _Alignas(64) _Atomic uint32_t caller_waits;
-    /* The members below are used by the caller's thread. */
+    /* The members below are used by the caller's thread, and each reader also by its own. */
     _Alignas(64) int64_t at; /* number of the next batch */
     int64_t lent;            /* number of batches before `at` that the caller still uses */
     bool ended;
@@ -108,7 +108,7 @@ dt_status *dt_feed_add_thread(dt_feed *f) DT_MUST_USE;
 dt_status *dt_filler_create(dt_filler **out, const dt_feed *feed) DT_MUST_USE;
 void dt_filler_destroy(dt_filler *f); /* f may be NULL */
 /* Fills a piece of a batch. If several examples of the piece have errors, returns one of these.
- * spent_ns[kind] receives the nanoseconds that each kind of work took. */
+ * Adds to spent_ns[kind] the nanoseconds that each kind of work took. */
 dt_status *dt_filler_run(dt_filler *f, const dt_piece *p,
                          int64_t spent_ns[DT_SPENT_KINDS]) DT_MUST_USE;
 /* Fills a piece with examples that are read once: with all that are available without waiting, but

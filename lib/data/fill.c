@@ -30,7 +30,7 @@ typedef struct track {
      * is set */
     bool deferred, asked;
     bool combined; /* a step combines the element with that of a partner */
-    /* no step of `map` applies, so examples are decoded straight into the batch */
+    /* no step of `map` applies */
     bool as_stored;
     const void *whole;           /* all stored rows, lent; NULL if examples are read one by one */
     int64_t stored_bytes, bytes; /* bytes of a row as stored, and in a batch */
@@ -46,7 +46,7 @@ struct dt_filler {
     track *tracks; /* [n] one per element */
     void **wanted; /* [n] where each element is decoded to, in the format's own order */
     bool pairs;    /* a step combines each example with another one, its partner */
-    /* [2 * most_rows] the numbers that the examples of a piece have for the format and, from index
+    /* [2 * most_rows] the numbers that the examples of a piece have in their source and, from index
      * most_rows on, those of their partners; and the pass over the data that each belongs to */
     int64_t *chosen, *pass;
     int64_t taken; /* number of examples read so far, for examples that are read once */
@@ -124,7 +124,7 @@ void dt_filler_destroy(dt_filler *f) {
     free(f);
 }
 
-/* ---- examples in memory ---- */
+/* ---- choosing examples, and examples in memory ---- */
 
 static dt_status *load(dt_filler *f, const dt_piece *p) {
     for (int e = 0; e < f->n; e++) {
@@ -219,7 +219,7 @@ static void spend(int64_t *on, int64_t *since) {
     *since = now;
 }
 
-/* Row i of a piece, or its partner, which is the format's example `row`. kept: the example is in
+/* Row i of a piece, or its partner, which is number `row` of its source. kept: the example is in
  * the cache, or this thread decodes it into the cache. */
 typedef struct example {
     const dt_piece *piece;

@@ -60,8 +60,6 @@ static dt_status *find_format(const char *path, const dt_format **out) {
     return NULL;
 }
 
-/* ---- names ---- */
-
 const char *dt_guess_path(const char *file, size_t *name) {
     const size_t n = strcspn(file, "=/");
     const bool named = file[n] == '=' && *file != '.';
@@ -82,8 +80,6 @@ static void name_of(const char *file, dt_str *out) {
     if (given) dt_str_add(out, file, given);
     else put_stem(path, out);
 }
-
-/* ---- arrays ---- */
 
 /* Subtracts a file's arrays from *room, the number of arrays that this and further files may still
  * have. Fails if it becomes negative. */
@@ -129,8 +125,6 @@ static dt_status *put_arrays(dt_guess *g, bool archive, dt_json *j) {
     dt_str_release(&name);
     return s;
 }
-
-/* ---- records ---- */
 
 static dt_status *put_records(dt_guess *g, dt_json *j) {
     const char **path = dt_alloc((size_t)g->n * sizeof *path);

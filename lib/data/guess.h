@@ -15,7 +15,7 @@ typedef struct dt_guess {
     const char *const *files;
     int n;
     dt_str out;   /* text of a `dataset` mapping in JSON, which is also valid YAML */
-    dt_str notes; /* lines about columns whose values a job would convert */
+    dt_str notes; /* lines about columns that are left out or whose values a job would convert */
     const dt_format *format;
     size_t arrays_from, arrays_end; /* where the value of `train` lies in `out` */
     /* where the value of `element` lies in `out`; both are equal for arrays, which have none */

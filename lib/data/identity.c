@@ -26,8 +26,6 @@ const char *dt_hashed_name(dt_hashed h) {
     return names[h];
 }
 
-/* ---- the files ---- */
-
 /* Returns the i-th file of the part; its path is NULL if there are not that many. */
 static dt_file_identity file_of(const taking *t, int64_t i) {
     dt_file_identity f = {.what = ""};
@@ -60,8 +58,6 @@ static dt_status *count(const taking *t, dt_identity *out) {
     }
     return NULL;
 }
-
-/* ---- contents of the files ---- */
 
 static dt_status *add_bytes(const taking *t, int fd, const char *path, int64_t from, int64_t to,
                             dt_sha256 *h) {

@@ -28,8 +28,6 @@ typedef struct look {
     dt_str *shown; /* [n] for each element, its values in the examples to show, as bytes */
 } look;
 
-/* ---- one pass ---- */
-
 static void add_reals(tally *t, const double *x, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(x[i])) {
@@ -102,8 +100,6 @@ static dt_status *read_all(look *x) {
     dt_iterator_close(batches);
     return s;
 }
-
-/* ---- as text ---- */
 
 static void put_value(dt_str *out, const dt_type *row, const char *bytes, int64_t i) {
     double real;
@@ -222,8 +218,6 @@ static void put_text(const look *x, dt_str *out) {
     put_examples(x, out);
     if (x->q->notes && *x->q->notes) dt_str_printf(out, "\n%s", x->q->notes);
 }
-
-/* ---- as JSON ---- */
 
 static void put_json_values(dt_json *j, const dt_element_spec *e, const char *bytes) {
     const dt_type row = dt_type_of(e->type.dtype, e->type.rank - 1, e->type.dim + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inspects a data set: its elements, their values, and a few examples. Also writes a data set in
- * another format. */
+/* Inspects data sets, and files and folders that no job describes. Also writes a data set in
+ * another format, and reports how workers share it. */
 #ifndef DT_DATA_INSPECT_H
 #define DT_DATA_INSPECT_H
 

@@ -35,8 +35,6 @@ typedef struct look {
     dt_str faults; /* a line for each of the first MOST_SHOWN broken files */
 } look;
 
-/* ---- pictures ---- */
-
 static bool has_colours(const uint8_t *pixel, int64_t pixels) {
     for (int64_t i = 0; i < pixels; i++, pixel += 3)
         if (pixel[0] != pixel[1] || pixel[0] != pixel[2]) return true;
@@ -81,8 +79,6 @@ static void inspect_picture(look *l, const char *path) {
     else count_size(l, h.height, h.width);
     dt_str_release(&file);
 }
-
-/* ---- folders ---- */
 
 /* Whether all classes have names of parts. The given folder is then above those that hold classes:
  * `pics` instead of `pics/train`. */
@@ -142,8 +138,6 @@ static dt_status *look_at_all(look *l, const char *folder) {
     if (!s && l->n_sizes > 0) qsort(l->sizes, (size_t)l->n_sizes, sizeof *l->sizes, compare_sizes);
     return s;
 }
-
-/* ---- output ---- */
 
 static void put_count(dt_str *out, size_t from, int64_t n) {
     dt_str_pad(out, from, 24);

@@ -15,8 +15,6 @@ typedef struct page {
     const char *title;
 } page;
 
-/* ---- text of one cell ---- */
-
 static void put_number(dt_str *out, double x, const int64_t *whole) {
     if (whole) dt_str_printf(out, "%lld", (long long)*whole);
     else if (!isnan(x)) dt_str_printf(out, "%.6g", x);
@@ -75,8 +73,6 @@ static void put_cell(const dt_column_facts *c, int cell, dt_str *out) {
         else put_words(c, out);
     }
 }
-
-/* ---- as text ---- */
 
 static int width_of(const page *p, int cell, const char *title) {
     int width = (int)strlen(title);
@@ -145,8 +141,6 @@ static void put_text(const page *p, dt_str *out) {
                   "own,\nwithout normalize or one_hot.\n\n%s",
                   p->t->lines);
 }
-
-/* ---- as JSON ---- */
 
 static void put_json_words(dt_json *j, const dt_column_facts *c) {
     dt_json_open(j, "values", '{');

@@ -85,8 +85,6 @@ dt_status *dt_texts_describe(dt_arena *arena, const char *folder, dt_texts_facts
     return s;
 }
 
-/* ---- output ---- */
-
 static void put_text(const look *l, const char *folder, dt_str *out) {
     const dt_texts_facts *f = &l->facts;
     dt_str_printf(out, "%s   text_folder   ", folder);
@@ -135,8 +133,6 @@ dt_status *dt_texts_inspect(const char *folder, bool json, dt_str *out) {
     dt_arena_destroy(l.arena);
     return s;
 }
-
-/* ---- texts or pictures ---- */
 
 static bool holds_pictures(const char *folder) {
     dt_paths files = {0};

@@ -27,8 +27,7 @@ static const char *recorded(const dt_tree *t, const char *path) {
     return found;
 }
 
-static const char characters[] =
-    "characters of dataset.train"; /* stands for a file's name, also in messages */
+static const char characters[] = "characters of dataset.train"; /* stands for a file's name */
 
 static void cache_file(dt_parts *d, const char *name, const char *bytes, size_t n) {
     const dt_digest digest = dt_sha256_of(bytes, n);

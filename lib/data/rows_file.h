@@ -17,8 +17,8 @@
 #include "data/data.h"
 
 typedef struct dt_rows_request {
-    const char *path;             /* path of a file or folder, or a pattern; "-": standard input */
-    const dt_dataset_spec *job;   /* the job whose `map` and `element` apply to the rows */
+    const char *path;           /* path of a file or folder, or a pattern; "-": standard input */
+    const dt_dataset_spec *job; /* the job whose `map` and `element` apply to the rows */
     /* [n] the elements that rows must have: the model's inputs, of type (B, ...), and, to evaluate,
      * targets and weights, of which only the name is set */
     const dt_element_spec *input;

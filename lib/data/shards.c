@@ -78,7 +78,7 @@ static int64_t count_times(const shared *x, bool twice) {
 
 /* ---- the report ---- */
 
-/* [dt_auto_shard_policy] what is dealt to the workers */
+/* [a policy of dt_workers_policy] what is dealt to the workers */
 static const char *const ways[] = {"element", "file", "element", "nothing"};
 
 static void put_text(const shared *x, dt_str *out) {
@@ -150,7 +150,7 @@ static dt_status *find_policy(shared *x) {
 }
 
 /* Checks the result: all policies but OFF and HINT give each example to exactly one worker. With
- * drop_remainder, no worker reads the examples after the last whole batch. */
+ * drop_remainder, examples may be left out. */
 static dt_status *judge(const shared *x) {
     const bool drops = dt_dataset_spec_of(x->q->data)->last_batch == DT_LAST_DROP;
     if (x->policy == DT_AUTO_SHARD_OFF || x->q->workers == 1) return NULL;

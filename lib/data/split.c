@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the examples of `train` that are set aside for validation. A plain number takes the last
- * ones, as Keras does: train is `take` and validation is `skip` of the same source. Otherwise each
- * part is a `select` of its examples, in file order, which depend on the seed and the data alone.
+ * Chooses the examples of `train` that are set aside for validation. Without shuffle, stratify and
+ * folds these are the last ones, as in Keras: train is `take` and validation is `skip` of the same
+ * source. Otherwise each part is a `select` of its examples, in file order, which depend on the
+ * seed and the data alone.
  *
  *     stratify: examples are grouped by the stored value of an element, and each group is divided
  *               in the same proportion; without it, all examples are one group
@@ -29,7 +30,8 @@ typedef struct member {
     uint32_t row;
 } member;
 
-/* The members [first, first + n) have the same class; `aside` of them are for validation. */
+/* The members [first, first + n) have the same class; without folds, `aside` of them are for
+ * validation. */
 typedef struct group {
     int64_t first, n, aside;
     /* the fraction lost by rounding `aside` down; -1 if no further member can be set aside */

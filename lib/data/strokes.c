@@ -359,7 +359,7 @@ static void fit(dt_random *r, double radius, path *p) {
         p->dot[i] = (point){x + scale * (p->dot[i].x - c.x), y + scale * (p->dot[i].y - c.y)};
 }
 
-/* ---- painting ---- */
+/* ---- painting, and the whole picture ---- */
 
 static double distance(point p, point a, point b) {
     double x = b.x - a.x, y = b.y - a.y, length2 = x * x + y * y;

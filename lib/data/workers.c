@@ -14,8 +14,9 @@
  * If each worker has its own stream, each is shuffled by itself. Everything is computed from
  * (seed, epoch, step), so a feed can begin anywhere.
  *
- * The pieces of a stream have sizes that repeat with each global batch of G examples: n pieces of
- * G / n, and one more for the first G mod n of them; pipeline/worker.c shows an example.
+ * Unless they are even, the pieces of a stream have sizes that repeat with each global batch of G
+ * examples: n pieces of G / n, and one more for the first G mod n of them; pipeline/worker.c shows
+ * an example.
  */
 #include <string.h>
 

@@ -72,7 +72,7 @@ const char *dt_exec_largest_layer(const dt_exec *x, dt_arena *arena, int64_t *by
  */
 dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg,
                        dt_view *result) DT_MUST_USE;
-/* Prints segments, tasks, steps and the memory of values. */
+/* Prints segments, their groups and steps, and the memory of values. */
 void dt_exec_print(const dt_exec *x, dt_str *out);
 
 #endif

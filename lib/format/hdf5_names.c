@@ -173,8 +173,8 @@ static const char *optional_name(const optional *variable, const json_t *layer, 
 
 /* Returns the name of a variable in Keras 3's format, whose key is its number in the group, which
  * has `count` variables. owner: index of the layer's key. "": the variable is not a weight; NULL:
- * unknown. Sets *depends to whether the variables of the layer's class depend on its arguments; may
- * leave it unchanged if the result is NULL. */
+ * unknown. Sets *depends to whether the class is one of `optionals`; may leave it unchanged if the
+ * result is NULL. */
 static const char *variable_name(const dt_hdf5_place *at, int owner, int count, bool *depends) {
     const char *number = at->key[at->n - 1];
     const int k = strlen(number) == 1 && isdigit((unsigned char)*number) ? *number - '0' : MOST;

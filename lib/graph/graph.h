@@ -240,7 +240,7 @@ typedef enum dt_role {
     DT_ROLE_ELEMENT,  /* out[i] depends on in[*][i] only, all shapes equal */
     DT_ROLE_REDUCE,   /* reduces dimensions, or parts of the batch, each to one value */
     DT_ROLE_PRODUCT,  /* sums of products, for matrix units */
-    DT_ROLE_COLLECTIVE, /* combines values of replicas or devices */
+    DT_ROLE_COLLECTIVE, /* combines or exchanges values of replicas, devices or workers */
     DT_ROLE_LOOKUP,     /* rows of the op's first input, selected by the numbers in its second */
     DT_ROLE_ROW_SUMS /* sums of rows of the first input, by numbers in the second (dt_rows_attr) */
 } dt_role;

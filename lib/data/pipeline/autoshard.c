@@ -2,8 +2,6 @@
 /* Auto-sharding: rewrites a pipeline so that it gives a worker its share under a policy. */
 #include "data/pipeline/build.h"
 
-/* ---- what a pipeline reads ---- */
-
 /* Returns the smallest known number of files that a reader of files in p gets; negative if none is
  * known. Sets *reads if a source reads files, and *holds if a source does anything else; otherwise
  * leaves them unchanged. */
@@ -33,8 +31,6 @@ dt_auto_shard_policy dt_resolve_policy(const dt_dataset *p, const dt_input_share
     *files = n;
     return DT_AUTO_SHARD_DATA;
 }
-
-/* ---- rewriting ---- */
 
 typedef struct rewriter {
     const dt_input_share *share;

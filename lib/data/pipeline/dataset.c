@@ -121,7 +121,7 @@ dt_status *dt_dataset_check_input(const dt_dataset *in, const char *what) {
     return NULL;
 }
 
-/* ---- facts of a data set ---- */
+/* ---- facts and examples of a data set ---- */
 
 int64_t dt_dataset_cardinality(const dt_dataset *d) {
     DT_LIVE(d);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interleave: expands each element into a pipeline. cycle_length pipelines are open at a time, and
- * block_length elements are taken from each in turn. When one ends, the pipeline of the next
- * element takes over its slot the next time it is that slot's turn. flat_map is interleave with a
- * cycle_length of 1.
+ * interleave: expands each element into a pipeline. Up to cycle_length pipelines are open at a
+ * time, and block_length elements are taken from each in turn. When one ends, the pipeline of the
+ * next element takes over its slot the next time it is that slot's turn. flat_map is interleave
+ * with a cycle_length of 1.
  */
 #include "data/pipeline/build.h"
 

@@ -4,7 +4,7 @@
  * for each element that comes in; after the last one, those that are left. The choices depend only
  * on the seed and, if each iteration uses another order, on its number.
  *
- * A job shuffles all examples of an epoch. They can be read in any order, so this needs no buffer:
+ * A job shuffles all examples of a pass. They can be read in any order, so this needs no buffer:
  * example i is element i of a permutation that is computed, not stored.
  */
 #include "data/pipeline/build.h"
