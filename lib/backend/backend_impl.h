@@ -10,7 +10,7 @@ struct dt_device {
     void *state;     /* state of the back end, which only its own functions read */
     bool priced;     /* set by `open`: whether `check` estimates the cost of programs */
     int count;       /* set by `open`: what dt_device_count returns; 0 means one device */
-    bool runs_ahead; /* set by `open`: whether `start` returns before the step has ended */
+    bool runs_ahead; /* set by `open`: whether `start` may return before the step has ended */
     /* the back end that this one wraps, and which computes; NULL: this one computes */
     dt_device *inner;
 };

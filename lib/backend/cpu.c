@@ -10,8 +10,6 @@
 #include "backend/backend_impl.h"
 #include "exec/exec.h"
 
-/* ---- programs ---- */
-
 enum { PASSES = 4 };
 
 typedef struct cpu_program {
@@ -69,8 +67,6 @@ dt_status *dt_host_print_program(const dt_compile_request *r, dt_str *out) {
     release_program(&p);
     return NULL;
 }
-
-/* ---- the row ---- */
 
 typedef struct cpu_executable {
     cpu_program program;

@@ -14,8 +14,6 @@ typedef struct slice {
     int64_t hbm;
 } slice;
 
-/* ---- steps that do not fit into memory ---- */
-
 static void put_bytes(dt_str *out, const char *what, int64_t bytes) {
     dt_str_puts(out, what);
     dt_str_bytes(out, (double)bytes);

@@ -206,7 +206,7 @@ static dt_status *delete_all_but(dt_arena *arena, const char *ckpt, const char *
     return NULL;
 }
 
-/* ---- the calls ---- */
+/* ---- saving ---- */
 
 /* Returns an error if the run's directory was removed, or created again by another job, so that it
  * no longer belongs to this run. */
@@ -262,7 +262,7 @@ dt_status *dt_run_dir_save(const dt_run_dir *r, const dt_state_file *state, cons
     return s;
 }
 
-/* ---- checkpoints outside of runs ---- */
+/* ---- checkpoints outside of runs, and cleaning up ---- */
 
 /* Refuses to replace anything but a checkpoint, so that a mistyped path does not destroy another
  * folder. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening checkpoints and files of weights for inspection: see contents.h. */
+/* Opens checkpoints and files of weights for inspection, and lists checkpoints: see contents.h. */
 #include "format/contents.h"
 
 #include <dirent.h>

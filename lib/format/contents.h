@@ -38,7 +38,7 @@ struct dt_stored_arrays {
  * in the file, and no name may occur twice. Errors: NO_INPUT if there is no such file; CHECKPOINT
  * if its directory is invalid. */
 dt_status *dt_stored_open(dt_stored_arrays *s, const char *path) DT_MUST_USE;
-/* Like dt_stored_open, for a file of a checkpoint that is open already. */
+/* Like dt_stored_open, for a safetensors file that is open already. */
 dt_status *dt_stored_open_held(dt_stored_arrays *s, const dt_held_file *f) DT_MUST_USE;
 void dt_stored_close(dt_stored_arrays *s);
 dt_status *dt_stored_npz(dt_stored_arrays *s) DT_MUST_USE;

@@ -135,7 +135,7 @@ dt_status *dt_run_dir_open(dt_run_dir *r, const char *path, int64_t checkpoint_b
  * Accepts a zeroed or failed r. */
 void dt_run_dir_close(dt_run_dir *r);
 
-/* ---- checkpoints ---- */
+/* ---- checkpoints, and jobs that resume from them ---- */
 
 #define DT_STATE_SUMS (1 << 20) /* the largest n_sums that a state can have */
 /* What state.json says: where training stands, besides its tensors. */

@@ -37,8 +37,6 @@ enum {
 };
 static const int64_t room = (int64_t)256 << 20, bytes_a_second = 4 << 20;
 
-/* ---- the child ---- */
-
 static int64_t used_bytes(void) {
     long pages = 0;
     FILE *f = fopen("/proc/self/statm", "re");
@@ -104,8 +102,6 @@ static void run(const int fd[3], int64_t size, const json_t *model) {
     _exit(dt_status_code(bad) == UNAVAILABLE ? 2 : 1);
 }
 
-/* ---- the parent ---- */
-
 static dt_status *judge(const char *path, int status, char *why) {
     char *hint = strchr(why, '\n');
     if (hint) *hint++ = '\0';
@@ -148,8 +144,6 @@ static dt_status *convert(const char *path, int in, int64_t size, const json_t *
     close(why[0]);
     return bad;
 }
-
-/* ---- the file ---- */
 
 static const dt_zip_member *find_member(const dt_zip *zip) {
     for (int i = 0; i < zip->n; i++)

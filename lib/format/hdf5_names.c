@@ -50,8 +50,8 @@ static const struct {
     {"*", 2, {"kernel", "bias"}},
 };
 
-/* A variable of a layer. If it depends on an argument, the layer has it only if the argument is
- * true or "concat". */
+/* A variable of a layer. If it depends on an argument that is given, the layer has it only if that
+ * is true or "concat". */
 typedef struct optional {
     /* name of the variable, and the argument that it depends on; NULL: the variable always
      * exists */
@@ -140,7 +140,7 @@ static bool is_camel(const char *camel, const char *class_name) {
     return !*camel;
 }
 
-/* ---- the names of numbered variables ---- */
+/* ---- the names of variables ---- */
 
 /* Whether the variables belong to a layer of that class. */
 static bool has_class(const dt_hdf5_place *at, int owner, const json_t *layer,

@@ -39,8 +39,6 @@ static distance measure(const dt_view *a, const dt_view *b) {
     return d;
 }
 
-/* ---- lines ---- */
-
 static void put_name(diff *d, const char *name, int width) {
     size_t from = d->out.size;
     dt_str_escaped(&d->out, name, strlen(name), LONGEST_SHOWN);
@@ -80,8 +78,6 @@ static void put_distance(diff *d, const char *name, const distance *far) {
                       far->values == 1 ? "" : "s", far->absolute, far->relative);
     }
 }
-
-/* ---- tensors ---- */
 
 typedef struct sides {
     const dt_stored_arrays *a, *b;

@@ -39,8 +39,6 @@ static figures measure(const dt_view *v) {
     return f;
 }
 
-/* ---- as text ---- */
-
 /* Writes a name from a file. A line break in it must not begin a new line of output. */
 static void put_name(const char *name, dt_str *out) {
     dt_str_escaped(out, name, strlen(name), LONGEST_SHOWN);
@@ -87,8 +85,6 @@ static void print_head(const char *title, dt_str *out) {
     dt_str_printf(out, " %11s %11s %11s %11s\n", "min", "max", "mean", "norm");
 }
 
-/* ---- as JSON ---- */
-
 static void put_state(const dt_saved *c, dt_json *j) {
     const dt_state_file *s = &c->state;
     dt_json_string(j, "path", c->path);
@@ -117,8 +113,6 @@ static void put_tensor(const dt_stored_array *a, const figures *f, dt_json *j) {
     }
     dt_json_close(j, '}');
 }
-
-/* ---- the checkpoint ---- */
 
 typedef struct page {
     bool json;

@@ -14,8 +14,6 @@
 
 enum { LARGEST_HISTORY = 64 << 20 };
 
-/* ---- metrics ---- */
-
 /* Returns the last line of the history in which `key` ("step" or "epoch") has the value `number`;
  * NULL: none. Lines that are not JSON or lack a line end are ignored. The caller releases it with
  * json_decref. */
@@ -84,8 +82,6 @@ static void put_metrics(json_t *line, dt_json *j) {
         dt_json_double(j, key, json_number_value(value));
     dt_json_close(j, '}');
 }
-
-/* ---- lines ---- */
 
 static const char *when(const dt_listed *x, char text[32]) {
     struct tm t;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `ckpt verify`: checks a checkpoint without its job: the checksum of state.json and those of the
- * files (dt_saved_open), the headers of the files, the step in the directory's name, and the
- * SHA-256 of the weights in the state, which detects a file that was replaced as a whole.
+ * `ckpt verify` and `ckpt convert`. The first checks a checkpoint without its job: the checksum of
+ * state.json and those of the files (dt_saved_open), the headers of the files, the step in the
+ * directory's name, and the SHA-256 of the weights in the state, which detects a file that was
+ * replaced as a whole.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -207,7 +207,7 @@ static void add_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o) {
         add(w, dt_type_of(t->dtype, 1, &top), p->names[o], "_score");
 }
 
-/* ---- rows ---- */
+/* ---- writing rows ---- */
 
 /* Sets value `at` of the current row to the name of a class or, if it has none, to its index: as
  * text in a column of texts, else as int32. */

@@ -52,7 +52,7 @@ const dt_stored_type *dt_stored_type_of(dt_dtype dtype) {
 
 enum { HDF5 }; /* index in `others` */
 /* Kinds of files that users pass as safetensors by mistake. If their first bytes are read as a
- * length, it exceeds that of any header. */
+ * length, it usually exceeds that of any header. */
 static const struct {
     const char *bytes;
     size_t n;

@@ -84,8 +84,6 @@ static const dt_json_member members[] = {
     {0},
 };
 
-/* ---- writing ---- */
-
 static void put_tail(dt_json *j) {
     dt_digest digest = dt_sha256_of(j->out->data, j->out->size);
     dt_json_string(j, "sha256", digest.hex);
@@ -103,8 +101,6 @@ void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt
     dt_json_members(&j, members, &c);
     put_tail(&j);
 }
-
-/* ---- reading: the file ---- */
 
 /* Fails unless `path` is of the given kind, a directory or a regular file. missing: the error if it
  * does not exist. Symbolic links are refused, since they could lead out of the run directory to a
@@ -131,8 +127,6 @@ bool dt_state_is_damage(const dt_status *s) {
     int code = dt_status_code(s);
     return code == 65 || code == 66 || code == 74;
 }
-
-/* ---- reading: the text ---- */
 
 /* The file state.json that is being read. */
 typedef struct source {

@@ -269,7 +269,7 @@ static dt_status *stored_safetensors(dt_stored_arrays *s) {
     return NULL;
 }
 
-/* ---- reading ---- */
+/* ---- files of weights ---- */
 
 static dt_status *fill(const dt_weights_request *q, const dt_stored_arrays *s,
                        dt_stored_array *const *wanted) {

@@ -100,7 +100,7 @@ int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order) 
     return order_from(t, NULL, root, n_roots, order);
 }
 
-/* ---- updates wait for readers ---- */
+/* ---- updates after readers, and roots ---- */
 
 /* Returns an array by[]: by[i] is the update that overwrites the variable whose old value is node
  * i; -1: none. The caller frees the array. */
@@ -183,7 +183,7 @@ static int put_early(const dt_trace *t, int *root, int n, int *order) {
     return n + first;
 }
 
-/* ---- the graph's arrays; became[] maps the trace's numbers to the graph's ---- */
+/* ---- the graph; became[] maps the trace's numbers to its own ---- */
 
 static const dt_node *freeze_nodes(const dt_trace *t, const int *order, int n, const int *became) {
     dt_node *node = dt_arena_array(t->arena, dt_node, n);

@@ -41,8 +41,6 @@ void dt_rule_whole(dt_rule *rule) {
     memset(rule->out, -1, sizeof rule->out);
 }
 
-/* ---- the verifier ---- */
-
 static dt_status *verify_inputs(const dt_graph *g, int i) {
     const dt_node *n = &g->node[i];
     if (n->n_in != n->op->n_in)

@@ -16,7 +16,7 @@
 
 #define DT_MAX_IN 5
 
-/* ---- nodes, ops ---- */
+/* ---- nodes and graphs ---- */
 
 typedef struct dt_op dt_op;
 
@@ -83,7 +83,7 @@ int dt_graph_find_result(const dt_graph *g, const char *name);
  * result or an update. */
 int *dt_graph_uses(const dt_graph *g, dt_arena *arena);
 
-/* ---- op rows ---- */
+/* ---- ops ---- */
 
 /* An array of known shape: its type has no batch dimension. The memory is lent. */
 typedef struct dt_view {

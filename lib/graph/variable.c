@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables: values that outlive a step. Their memory is allocated when the model is built, so that
- * a lack of memory is reported before training starts. */
+/* Variables: values that outlive a step. Unless they are outlines, their memory is allocated when
+ * they are made, so that a lack of it is reported early. */
 #include "graph/graph.h"
 
 #include <assert.h>
@@ -72,8 +72,6 @@ dt_status *dt_variable_diverge(dt_variable *v, int replicas) {
     v->revision++;
     return NULL;
 }
-
-/* ---- the host's copy ---- */
 
 bool dt_variable_is_outline(const dt_variable *v) { return !v->host_data; }
 

@@ -40,7 +40,7 @@ static void put_tree(dt_json *j, const char *key, const json_t *tree) {
     }
 }
 
-/* ---- what was recorded ---- */
+/* ---- facts ---- */
 
 /* Writes the record's last line about a start as the member "start" (null if there is none),
  * without its members `job` and `config`, which put_job writes. */

@@ -72,8 +72,6 @@ void dt_report_explain(const dt_report_run *r, dt_str *out) {
                       resumed == 1 ? "" : "s");
 }
 
-/* ---- the last and the best value of a metric ---- */
-
 const char *dt_report_base(const char *metric) {
     return strncmp(metric, "val_", 4) == 0 ? metric + 4 : metric;
 }

@@ -24,7 +24,7 @@ static void remark(dt_report_run *r, const char *format, ...) {
     r->remark[r->n_remarks++] = dt_arena_take(r->arena, &text);
 }
 
-/* ---- files of lines ---- */
+/* ---- the record and the history ---- */
 
 typedef bool take_line(dt_report_run *r, json_t *line);
 
@@ -140,7 +140,7 @@ static dt_status *read_history(dt_report_run *r, bool *there) {
                : read_file(r, "history.jsonl", dt_report_history_line, there);
 }
 
-/* ---- checkpoints, lock, job ---- */
+/* ---- checkpoints, lock, job, names ---- */
 
 static void report_damage(dt_report_run *r) {
     for (int i = 0; i < r->checkpoints.n; i++)
@@ -258,7 +258,7 @@ static void read_evaluations(dt_report_run *r) {
     }
 }
 
-/* ---- reading a run ---- */
+/* ---- the whole run ---- */
 
 static dt_status *read_all(dt_report_run *r) {
     bool record;

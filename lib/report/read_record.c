@@ -186,7 +186,7 @@ static void data(dt_report_run *r, const dt_event_line *l, json_t *line) {
         }
 }
 
-/* ---- what was measured ---- */
+/* ---- other lines of the record ---- */
 
 /* Returns a number. A value that is not a number gives NaN, which is a gap in the curve. */
 static double number_of(const json_t *x) {

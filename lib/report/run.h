@@ -148,7 +148,8 @@ typedef struct dt_report_run {
     const char *weights_sha256, *job_sha256;
     int64_t generation;
     bool has_workers;
-    /* workers: counts of the last attempt; workers_before: sums over all earlier attempts */
+    /* workers: counts of the last attempt; workers_before: sums over earlier attempts of this
+     * generation */
     dt_report_workers workers, workers_before;
     double peak_rss; /* the most memory that a process of the run has used, in bytes; 0: unknown */
     /* whether a process holds the lock of the directory, so that the run has not ended */

@@ -161,7 +161,7 @@ static void distinguish_runs(dt_report_run *all, int n) {
             }
 }
 
-/* ---- curves that share a chart ---- */
+/* ---- curves that share a chart, and the report ---- */
 
 static int64_t points_of(const dt_series_list *l) {
     int64_t n = 0;

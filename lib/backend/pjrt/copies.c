@@ -55,7 +55,7 @@ static dt_status *fetch(void *state, dt_variable *v) {
                : collect(c);
 }
 
-/* ---- creating and releasing copies ---- */
+/* ---- creating, uploading and releasing copies ---- */
 
 static void destroy(dt_pjrt_copy *c) {
     dt_pjrt_drop(c->device, c->buffer, c->n);
@@ -255,7 +255,7 @@ dt_status *dt_pjrt_loan_drop(const dt_pjrt_device *d, dt_pjrt_loan *l) {
     return s;
 }
 
-/* ---- the arrays of a later step ---- */
+/* ---- lists of lent arrays ---- */
 
 struct dt_pjrt_lent {
     dt_pjrt_device *device;

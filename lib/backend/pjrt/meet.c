@@ -34,14 +34,14 @@ struct dt_pjrt_meetings {
      * layout that it has there */
     bool **stays;
     dt_pjrt_lent **lent;   /* [cut.n] arrays of each program that were lent for the current step */
-    dt_view *value;        /* [nodes] values of the current step that are on the host */
+    dt_view *value;        /* [nodes] values of the current step */
     dt_view *arg, *result; /* arguments and results of the program that runs at the moment */
     int n_meetings;
     meeting *meeting;
     int64_t bytes; /* bytes of this machine's memory for the results of all exchanges */
 };
 
-/* ---- creating ---- */
+/* ---- creating and destroying ---- */
 
 static bool goes_along(const dt_pjrt_meetings *m, const meeting *with, int i) {
     const dt_node *a = &m->graph->node[with->node[0]], *b = &m->graph->node[i];
@@ -255,7 +255,7 @@ dt_status *dt_pjrt_meet(dt_pjrt_meetings *m, const dt_env *env, const dt_view *a
     return s;
 }
 
-/* ---- the whole step ---- */
+/* ---- questions about the programs ---- */
 
 int64_t dt_pjrt_meetings_bytes(const dt_pjrt_meetings *m) {
     int64_t bytes = m->bytes;

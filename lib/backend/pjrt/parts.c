@@ -101,8 +101,6 @@ dt_status *dt_pjrt_collect(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n,
     return s;
 }
 
-/* ---- stacks ---- */
-
 static dt_type stacked_type(const dt_type *row, int n) {
     dt_type t = {.dtype = row->dtype, .rank = row->rank + 1, .dim = {n}};
     memcpy(t.dim + 1, row->dim, (size_t)row->rank * sizeof *row->dim);

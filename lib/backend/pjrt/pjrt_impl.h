@@ -3,7 +3,7 @@
  * Parts of the back end pjrt.
  *
  *   pjrt.c     the back end's row: chooses the plug-in and its devices
- *   parts.c    copies arrays to devices: all of an array to each, or parts by a layout
+ *   parts.c    copies arrays to and from devices: whole arrays, or parts by a layout
  *   copies.c   variables on devices: uploaded if the host changed them, fetched if it reads them;
  *              arrays of a later step, which are uploaded in advance
  *   program.c  a graph compiled to StableHLO and by the plug-in
@@ -96,7 +96,7 @@ struct dt_pjrt_copy {
     dt_pjrt_lie lie;        /* the layout of a single variable on the devices */
     int n;                  /* number of devices with a buffer; 0: buffers have not been made yet */
     dt_pjrt_buffer **buffer; /* [device->n] the copy's buffer on each device */
-    /* the value is lost, because a step that failed had taken its memory */
+    /* the value counts as lost, because a step failed that may have taken its memory */
     bool lost;
     dt_pjrt_copy *next, **link;
 };
@@ -131,10 +131,11 @@ typedef struct dt_pjrt_check dt_pjrt_check;
  * computed cheaply from arguments and constants alone. Returns their number. */
 int dt_pjrt_checks_of(const dt_graph *g, dt_arena *arena, dt_pjrt_check **out);
 
-/* ---- arrays that are uploaded in advance (copies.c) ---- */
+/* ---- lent arrays (copies.c) ---- */
 
-/* A host array that is lent to the devices of a program. Divided parts are copied. A whole array is
- * read from the host's memory until the loan is dropped. */
+/* An array of the host that is lent to the devices of a program, or a result on them
+ * (dt_pjrt_lend_made). Of the host's, divided parts are copied, and a whole array is read from the
+ * host's memory until the loan is dropped. */
 typedef struct dt_pjrt_loan {
     dt_view array;
     dt_pjrt_lie lie;
@@ -227,7 +228,9 @@ typedef struct dt_pjrt_program {
      * rows */
     const dt_spmd *cut;
     int64_t rows;
-    bool exact;   /* whether products of float32 are computed in float32 */
+    /* whether products of float32 have the device's precision `products`, not the compiler's
+     * default */
+    bool exact;
     int segments; /* number of segments whose borders are in the text; 0: there are none */
     int n_variants;
     dt_pjrt_variant *variant;

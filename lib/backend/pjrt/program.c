@@ -22,7 +22,7 @@
 #include "backend/pjrt/pjrt_impl.h"
 #include "pass/supersteps.h"
 
-/* ---- compiling ---- */
+/* ---- compiling and releasing ---- */
 
 typedef struct program_text {
     dt_str text;

@@ -28,8 +28,8 @@
  * weights, or are expensive to compute, are not checked.
  */
 
-/* Whether computing the node here is cheap: it is an argument, a constant, or an element-wise op,
- * conversion or repetition, and its value is not a float. */
+/* Whether computing the node here is cheap: it has one of the roles below, and its value is not a
+ * float. */
 static bool is_cheap(const dt_node *n) {
     const dt_role role = n->op->role;
     const bool fits = role == DT_ROLE_ARGUMENT || role == DT_ROLE_CONSTANT ||
