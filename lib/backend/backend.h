@@ -97,8 +97,8 @@ const char *dt_backend_about(const dt_backend *b);
 /* ---- devices ---- */
 
 typedef struct dt_device_facts {
-    /* names the libraries and instructions that results depend on: "openblas 0.3.21 SkylakeX,
-     * avx512"; lent */
+    /* names the libraries and instructions, or the plug-in, that results depend on: "openblas
+     * 0.3.21 SkylakeX, avx512"; lent */
     const char *kernels;
     int threads;
     /* bytes of working memory that libraries hold for all products planned so far */

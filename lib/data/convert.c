@@ -56,7 +56,7 @@ static dt_type row_type(const dt_element_spec *e) {
 
 static bool is_text(const dt_element_spec *e) { return e->stored && e->stored->text; }
 
-/* ---- columns of a job's own CSV ---- */
+/* ---- columns ---- */
 
 /* Returns how much of a column's fields an element keeps. If several elements read the same column,
  * the one with the highest rank writes it. */
@@ -249,7 +249,7 @@ static dt_status *put_all(conversion *c, dt_str *files) {
     return s;
 }
 
-/* ---- what can be written ---- */
+/* ---- checks, and the whole conversion ---- */
 
 /* Refuses an output of arrays in two cases: there are several elements, but the output's name lacks
  * {element}, so that all would be written to one file; or the name has it, and an element's name is

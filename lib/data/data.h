@@ -57,15 +57,15 @@ typedef struct dt_learned {
     dt_lesson *lesson; /* [n] one for each step that has learned */
 } dt_learned;
 
-/* ---- the dataset mapping ---- */
+/* ---- the dataset mapping, and open data sets ---- */
 
 /* the largest global batch, in examples */
 enum { DT_LARGEST_BATCH = 1 << 24 };
 
 typedef enum dt_last_batch { DT_LAST_PARTIAL, DT_LAST_DROP, DT_LAST_PAD } dt_last_batch;
 
-/* Whether decoded examples are kept in memory: AUTO if those of a part take at most 256 MiB, YES
- * however many bytes they take, NO never. */
+/* Whether decoded examples are kept in memory: AUTO if those of a part take at most 256 MiB, YES if
+ * there is memory for them, NO never. */
 typedef enum dt_cache { DT_CACHE_AUTO, DT_CACHE_YES, DT_CACHE_NO } dt_cache;
 
 /* Two lists with an element for each dt_auto_shard_policy: its name in job files (this list ends
@@ -304,7 +304,7 @@ void dt_dataset_left_out(const dt_dataset *d, dt_texts *out);
 /* Whether `map` only casts an element to other dtypes, or has no steps for it. */
 bool dt_dataset_is_plain(const dt_dataset *d, int element);
 
-/* ---- batches ---- */
+/* ---- batches, bytes and units ---- */
 
 /* Reports which rows [*from, *to) of a batch of `rows` rows this process computes with. `batch`
  * counts the batches from the iterator's first one, which is 0. The iterator does not read the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Identifies the contents of a data set's files by SHA-256, so that a run can tell whether its data
- * has changed. To stay quick, it does not read everything:
+ * has changed. To stay quick, it may not read everything:
  *
  *     whole   up to 256 MiB in up to 10,000 files: every byte
  *     ends    more bytes: the first and the last 64 KiB of each file; files of up to 128 KiB whole

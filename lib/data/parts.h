@@ -139,7 +139,7 @@ int64_t dt_windows_row(const dt_examples *windows, int e, int64_t window);
  * element `group`; 0 without windows, or if they have no such element. */
 uint64_t dt_rows_group(const dt_rows *r, int64_t number);
 
-/* ---- element_rows.c ---- */
+/* ---- rows of a part ---- */
 
 typedef struct dt_element_rows {
     const dt_rows *rows;

@@ -76,8 +76,6 @@ static int64_t count_times(const shared *x, bool twice) {
     return n;
 }
 
-/* ---- the report ---- */
-
 /* [a policy of dt_workers_policy] what is dealt to the workers */
 static const char *const ways[] = {"element", "file", "element", "nothing"};
 

@@ -48,7 +48,7 @@ dt_status *dt_stored_npz(dt_stored_arrays *s) DT_MUST_USE;
     "save the weights as .safetensors or .npz: docs/coming-from-keras.md#weights"
 #define DT_CONVERT_HDF5 "dtrain ckpt convert FILE -o weights.safetensors reads it"
 
-/* ---- contents ---- */
+/* ---- contents, and the checkpoints of a run ---- */
 
 /* An opened checkpoint, the newest one of a run, or a file of weights, with the directories of its
  * tensors. The data stays on disk. */

@@ -230,12 +230,12 @@ typedef enum dt_role {
     DT_ROLE_ARGUMENT, /* a value that is fed to the step (dt_index_attr) */
     DT_ROLE_STATE,    /* the value of a variable at the start of the step (dt_index_attr) */
     DT_ROLE_CONSTANT, /* an array whose elements are all the same number (dt_constant_attr) */
-    DT_ROLE_COUNTER,  /* numbers that depend only on their positions; the op has no input */
+    DT_ROLE_COUNTER,  /* numbers that depend on positions alone; the op has no input */
     DT_ROLE_SIZE,     /* a size of the op's input, whose elements are not read (dt_axis_attr) */
     DT_ROLE_NOTE,     /* the op's input, unchanged, with its layout noted (dt_sharding_attr) */
     DT_ROLE_NAME,     /* the op's first input, in the same memory, with the same or another shape */
     DT_ROLE_REPEAT,   /* the op's input, repeated along more dimensions (dt_broadcast_attr) */
-    DT_ROLE_MOVE,     /* elements of the op's inputs, rearranged */
+    DT_ROLE_MOVE,     /* elements of the op's inputs in other places, some left out or padded */
     DT_ROLE_CONVERT,  /* the op's input in another dtype (dt_convert_attr) */
     DT_ROLE_ELEMENT,  /* out[i] depends on in[*][i] only, all shapes equal */
     DT_ROLE_REDUCE,   /* reduces dimensions, or parts of the batch, each to one value */

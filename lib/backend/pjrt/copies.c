@@ -213,8 +213,6 @@ void dt_pjrt_copies_release(dt_pjrt_device *d) {
     }
 }
 
-/* ---- uploads in advance ---- */
-
 /*
  * Arrays that are uploaded in advance. The thread that prepares batches lends a batch as soon as it
  * is complete, while the device computes an earlier one. The step that later reads the same memory
