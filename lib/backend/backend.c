@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of back ends, and calls through it. A device that wraps another one forwards the
- * calls that it does not handle. */
+/* The table of back ends, and calls through it. Calls of a device that wraps another one go to that
+ * one, except checks. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

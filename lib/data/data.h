@@ -142,13 +142,13 @@ typedef struct dt_dataset_spec {
     /* With dataset.window, an example is a window of consecutive rows (windows.c); length is 0 if
      * an example is one row. */
     struct {
-        /* the number of rows in the past, the number of rows after them that are predicted, and the
-         * distance between the first rows of two windows */
+        /* the number of rows in the past, the number of rows after them for the elements in
+         * `future`, and the distance between the first rows of two windows */
         int64_t length, horizon, stride;
         /* names of the elements that sort and group the rows; NULL: rows are in file order, or form
          * one group */
         const char *order, *group;
-        /* names of the elements that have the `horizon` rows that are predicted */
+        /* names of the elements that have the `horizon` rows after the past ones */
         dt_texts future;
         dt_items lags; /* for the elements that have lags, by their names: a dt_ints, checked */
         dt_location at, order_at, group_at;
@@ -162,7 +162,8 @@ typedef struct dt_dataset_spec {
     dt_cache cache;
     dt_auto_shard_policy auto_shard_policy; /* AUTO: workers share the batches of one process */
     bool as_stored; /* the steps of `map` are skipped, and texts stay texts */
-    /* opening the data set decodes every example and reports all that cannot be read */
+    /* opening the data set decodes every example that needs it, and reports all that cannot be
+     * read */
     bool checks_all;
     /* Rows that replace all parts; `learned` must then have the values that `map` learned. NULL:
      * none. */
@@ -311,8 +312,8 @@ bool dt_dataset_is_plain(const dt_dataset *d, int element);
  * other rows; their memory is undefined. Called by any thread. */
 typedef void (*dt_own_rows)(const void *user, int64_t batch, int64_t rows, int64_t *from,
                             int64_t *to);
-/* Functions by which a reading thread lends each complete batch to the device that will compute
- * with it. */
+/* Functions by which a thread lends each complete batch that it has read to the device that will
+ * compute with it. */
 typedef struct dt_batch_lend {
     /* Called by any thread, once for each batch; sets *lent to what take_back is given for the
      * batch. NULL: batches are not lent. */

@@ -152,7 +152,7 @@ static void put_words(dt_str *out, const char *key, const dt_texts *words) {
     dt_str_putc(out, ']');
 }
 
-/* Appends the column's name, or its number if the header has no name for it. */
+/* Appends the column's name, or its number if it has no name. */
 static void put_column(dt_str *out, const dt_column_facts *c) {
     if (*c->name) dt_put_word(out, c->name);
     else dt_str_printf(out, "%d", c->number);

@@ -58,7 +58,7 @@ typedef struct dt_column_facts {
     /* the column's entry in dataset.element, such as "{column: age}"; NULL if it is left out */
     const char *entry;
     /* the steps of the column's element in dataset.map, such as "[{impute: median}, normalize]";
-     * NULL: none */
+     * NULL if it is left out */
     const char *steps;
 } dt_column_facts;
 /* Appends that a column's values are numbers, except c->odd, which is not NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Guesses formats from the first bytes of files; see guess.h. */
+/* Guesses formats and elements of files; see guess.h. */
 #include "data/guess.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes minimum, maximum and mean of every element in one pass; see inspect.h. */
+/* Computes minimum, maximum and mean of every element in one pass, and reports them; see
+ * inspect.h. */
 #include "data/inspect.h"
 
 #include <math.h>

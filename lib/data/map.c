@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes plans of steps, and runs them. Each step knows its arguments, its output type, and how to
- * transform one example (map/step.h); this file works with any step through that table. */
+ * transform one example (map/step.h). */
 #include "data/map.h"
 
 #include <string.h>

@@ -154,7 +154,8 @@ typedef struct dt_state_file {
     /* when saving: receives the digest of the model's arrays before weights_sha256, which may point
      * to its text, is read; NULL: weights_sha256 is set already */
     dt_digest *weights;
-    /* the libraries and instructions that computed, such as "openblas 0.3.21 SkylakeX, avx512" */
+    /* the libraries and instructions, or the plug-in, that computed, such as "openblas 0.3.21
+     * SkylakeX, avx512" */
     const char *kernels;
     int n_sums; /* number of elements of `sum`, at most DT_STATE_SUMS */
     /* [n_sums] running sums of the current epoch: examples, then losses and metrics. They are

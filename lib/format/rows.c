@@ -125,8 +125,7 @@ void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t r
         for (int64_t i = 0; i < n; i++) x[i] = sigmoid(x[i]);
 }
 
-/* Finds the largest scores by inserting them into a short sorted list, since few classes are
- * requested. */
+/* Finds the largest scores by inserting them into a sorted list, which is usually short. */
 int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row) {
     const int64_t scores = dt_row_scores(p, o), most = dt_row_top(w, p, o);
     const bool listed = is_list(w, p, o);

@@ -91,7 +91,7 @@ typedef struct dt_view {
     void *data;
 } dt_view;
 
-/* A view with a name: a weight of a file, an element of examples in memory. */
+/* A view with a name, such as that of a weight. */
 typedef struct dt_named_view {
     const char *name;
     dt_type type;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hash tables with open addressing, for counting words and for finding them in a list. When words
- * are counted, one block of bytes holds all of them one after the other, each followed by a NUL. */
+/* Counts words, reads vocabularies, and finds words in them, by hash tables with open addressing.
+ * When words are counted, one block of bytes holds all of them one after the other, each followed
+ * by a NUL. */
 #include "base/elementary.h"
 #include "data/map/words.h"
 
