@@ -74,7 +74,8 @@ typedef struct dt_compile_request {
     /* number of replicas if they have equal numbers of rows, one replica after the other; 0: the
      * numbers may differ */
     int replicas;
-    /* whether products are rounded as the slice's chip rounds them, for `numerics: chip` */
+    /* whether products are rounded as the slice's chip rounds them, for `numerics: chip`; pjrt then
+     * uses the compiler's default precision */
     bool chip_products;
     /* the work of one device of the slice, to estimate its cost; NULL if dt_device_is_priced is
      * false */

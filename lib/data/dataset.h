@@ -15,8 +15,8 @@
  * A job's data set has several parts (parts.h). Each is a chain, too: the examples that a format
  * reads, then `take`, and `skip` or `select` for a validation split. To hand out batches, a feed
  * adds the files of a worker, `shuffle` and `repeat` (workers.c), follows the numbers of a batch's
- * examples through the chain to the format, and reads them ahead in threads, straight into the
- * batch (batches.c). Transformations do not take a job's data set as a whole.
+ * examples through the chain to the format, and reads them, usually ahead in threads (batches.c).
+ * Transformations do not take a job's data set as a whole.
  *
  * An example is what one transformation hands to the next: a list of tensors in host memory, one
  * per component. A batch is an example, too, whose tensors have a first dimension of rows. The spec

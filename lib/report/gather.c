@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the runs as JSON, from which the page is drawn: facts from the record, curves with as many
+/* Prints the runs as JSON, from which the page is drawn: facts about the run, curves with as many
  * points as a screen can show, and results of the whole run (outcome, best values, sums, the job as
  * a list of keys). */
 #include <stdlib.h>

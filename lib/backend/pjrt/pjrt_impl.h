@@ -33,7 +33,7 @@ typedef struct dt_pjrt_device {
     dt_pjrt_copy *copies; /* the first of a linked list of copies of variables */
     /* protects the members below, since other threads lend arrays and take them back */
     pthread_mutex_t lock;
-    dt_pjrt_lent *lent; /* the first of a linked list of arrays that were uploaded in advance */
+    dt_pjrt_lent *lent; /* the first of a linked list of lists of lent arrays */
     /* the first error while memory was taken back; kept until a step returns it */
     dt_status *bad;
 } dt_pjrt_device;
