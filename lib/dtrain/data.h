@@ -146,7 +146,8 @@ DT_API int64_t dt_dataset_cardinality(const dt_dataset *d);
 /* The number of rows of each element (the size of its first dimension), except perhaps of the last
  * ones, if it is known without reading, otherwise -1. It is an error if elements are scalars. */
 DT_API dt_status *dt_dataset_static_batch_size(const dt_dataset *d, int64_t *size) DT_CHECKED;
-/* Iterates a data set that is not distributed; each component is a single tensor. */
+/* Iterates a pipeline; each component is a single tensor. It is an error for data sets of
+ * dt_dataset_open and dt_dataset_from_values, which must be distributed first. */
 DT_API dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d) DT_CHECKED;
 
 /* range: int64 scalars from start up to stop (excluded) in steps of `step`. from_tensors: a single

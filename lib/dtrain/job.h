@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Job files: open, train, evaluate and predict, as the commands of the dtrain program do.
+ * Job files: open, check, train, evaluate, predict, generate and export, as the commands of the
+ * dtrain program do.
  */
 #ifndef DTRAIN_JOB_H
 #define DTRAIN_JOB_H
@@ -65,10 +66,10 @@ DT_API dt_status *dt_job_check_examples(dt_job *j) DT_CHECKED;
  * expects. "" if there are none. The caller frees *text. Warnings that need the data come as events
  * of fit and evaluate. */
 DT_API dt_status *dt_job_warnings(dt_job *j, char **text) DT_CHECKED;
-/* For images that `partition` splits by rows and columns: the tile of each logical device, layer by
- * layer, and what it receives from its neighbours. If the number of replicas is that of the devices
- * of a plug-in that is not opened, a line says so. "" if there is nothing to say. The caller frees
- * *text. */
+/* For layers that `partition` splits between batch and channels, as images by rows and columns: the
+ * tile of each logical device, and what it receives from its neighbours. If the number of replicas
+ * is that of the devices of a plug-in that is not opened, a line says so. "" if there is nothing to
+ * say. The caller frees *text. */
 DT_API dt_status *dt_job_partition_text(dt_job *j, char **text) DT_CHECKED;
 
 typedef enum dt_kernels {
@@ -400,11 +401,13 @@ typedef struct dt_predicted_rows {
     int64_t of;            /* the total number of examples; -1: not known yet */
     int n_outputs;
     const char *const *names; /* [n_outputs] names of the outputs */
-    /* [n_outputs] values of shape (n_rows, ...), as the model computes them */
+    /* [n_outputs] values of shape (n_rows, ...), float32. With compile.original_units, outputs of a
+     * regression are in the units in which the data stores the target */
     const dt_tensor *const *values;
     /* [n_outputs] meanings of the values; NULL: all are plain numbers. */
     const dt_output_meaning *meaning;
-    /* [n_rows] the image file of each example; NULL: examples are not files */
+    /* [n_rows] for each example, the path of the file that holds only this example, an image or a
+     * text; NULL: examples are not files */
     const char *const *files;
     int n_kept;                    /* number of columns that are copied; 0: none */
     const char *const *kept_names; /* [n_kept] names of these columns */

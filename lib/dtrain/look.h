@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Information that needs no training: slices, plans, this machine's devices, published
- * measurements, checkpoints, reports and data.
+ * Around training: slices, plans, this machine's devices, the keys of job files, checkpoints,
+ * reports, data, and drafts of jobs.
  */
 #ifndef DTRAIN_LOOK_H
 #define DTRAIN_LOOK_H
@@ -10,7 +10,7 @@
 
 DT_BEGIN_C
 
-/* ---- information ---- */
+/* ---- plans, data, checkpoints and reports ---- */
 
 /* The version of the loaded library, "0.2.0"; lent. DTRAIN_VERSION_STRING is the version of the
  * headers. */
@@ -51,7 +51,7 @@ DT_API bool dt_bytes_of(const char *text, int64_t *bytes);
 typedef struct dt_plan_run {
     /* the length of training, in examples or in tokens: at most one of the two is above 0. Both 0:
      * no run is planned. An example is counted each time it is used. Tokens are elements of the
-     * first input that holds integers. */
+     * first input that is a sequence of integers. */
     double examples, tokens;
     double deadline_s, usd; /* limits in seconds and US dollars; 0: none */
     double mtbf_s; /* mean time between failures of one chip, seconds; 0: a published value */
@@ -94,10 +94,11 @@ typedef struct dt_plan_request {
  * of which are run to measure it; JSON is then a list. With a compiler and a target, the first
  * job's step is compiled for that GPU, and its memory and number of kernels are reported, as text
  * or JSON. *fits is whether every program of the first job fits the devices' memory and the budget;
- * fits may be NULL. The caller frees *text. If a job other than the first cannot be planned, it is
- * left out: *text is set, and the job's error is returned. Errors: NO_SLICE; UNKNOWN_SLICE_OPTION
- * for a price that is not GENERATION=DOLLARS; USAGE for a run without a slice, and for tokens if no
- * input of the job holds integers; with a compiler also PLUGIN, COMPILER and NO_STABLEHLO. */
+ * fits may be NULL. The caller frees *text. On slices, a job other than the first that cannot be
+ * planned is left out: *text is set, and the job's error is returned. On this machine the first
+ * error ends the plan, and *text is not set. Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price
+ * that is not GENERATION=DOLLARS; USAGE for a run without a slice, and for tokens if no input of
+ * the job is a sequence of integers; with a compiler also PLUGIN, COMPILER and NO_STABLEHLO. */
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;
 
 typedef struct dt_search_request {
@@ -113,11 +114,11 @@ typedef struct dt_search_request {
 /* Plans the job for combinations of replicas, logical devices, batch size, rematerialization and
  * over_replicas, and lists first those that fit the devices' memory, then the others, each by
  * examples per second, fastest first. The text shows at most 12, JSON all. With a run: plans that
- * run with the job's global batch on slices of all generations, and lists those that no other beats
- * in both time and US dollars. *fits is whether any plan or, without a run, the unchanged job fits
- * the devices' memory. With a run it is also true if slices were not planned because they would
- * miss a limit even at peak speed. fits may be NULL. The caller frees *text. Errors: NO_SLICE; as
- * dt_plan_text for prices and runs. */
+ * run with the job's global batch on slices of all generations. The text lists those that no other
+ * beats in both time and US dollars, JSON all that fit. *fits is whether any plan or, without a
+ * run, the unchanged job fits the devices' memory. With a run it is also true if slices were not
+ * planned because they would miss a limit even at peak speed. fits may be NULL. The caller frees
+ * *text. Errors: NO_SLICE; as dt_plan_text for prices and runs. */
 DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text,
                                  bool *fits) DT_CHECKED;
 
@@ -159,8 +160,8 @@ typedef struct dt_job_key {
      * characters */
     double min, max;
 } dt_job_key;
-/* Calls `key` for every key, in the order of sections and then of kinds. Completions, manual pages
- * and the schema are generated from this. */
+/* Calls `key` for the keys of the top level, of sections and then of kinds. Completions and manual
+ * pages are generated from this. */
 DT_API void dt_job_keys(void (*key)(const dt_job_key *key, void *user), void *user);
 
 /* A JSON Schema (2020-12) of job files, for completion and checks in editors. The caller frees
@@ -168,9 +169,9 @@ DT_API void dt_job_keys(void (*key)(const dt_job_key *key, void *user), void *us
 DT_API dt_status *dt_job_schema(char **json) DT_CHECKED;
 
 /*
- * Checkpoints on disk, without their job. A path is a checkpoint, a run directory (its newest
- * checkpoint), or a safetensors or NPZ file. DataLossError (65): a damaged checkpoint; the message
- * names the file and the position. The caller frees *text; with `json` it has one object per line.
+ * Checkpoints on disk. A path is a checkpoint, a run directory (its newest checkpoint), or a
+ * safetensors or NPZ file. DataLossError (65): a damaged checkpoint; the message names the file and
+ * the position. The caller frees *text; with `json` it has one object per line.
  */
 
 /* Lists the checkpoints of a run directory, oldest first: step, time, bytes, the weights' SHA-256
@@ -236,7 +237,9 @@ DT_API dt_status *dt_data_synth(const char *kind, const char *directory, uint64_
  * contents. */
 typedef struct dt_data_request {
     dt_job *job;              /* the job; NULL: use `files` */
-    const char *title;        /* a title, such as the job's path; NULL: the first file's path */
+    /* a title for a job's data, such as the job's path; NULL: the job's name. The title of files is
+     * the first one's path */
+    const char *title;
     const char *const *files; /* [n_files] "x.npy", or "image=x.npy" to name the element */
     int n_files;
     const char *split; /* part of the job's data: "train" (or NULL), "validation", "test" */
@@ -259,7 +262,8 @@ DT_API dt_status *dt_data_inspect(const dt_data_request *request, int64_t record
 /* Distributes the examples to `workers` (0: those of the job's strategy; 2 for files) with an
  * auto-shard policy ("auto", ...; NULL: the job's), and reports which worker reads which examples
  * and whether each example is read exactly once. The caller frees *text. InvalidArgumentError: an
- * unknown policy, or fewer files than workers with the policy "file". */
+ * impossible number of workers, an unknown policy, or fewer files than workers with the policy
+ * "file". */
 DT_API dt_status *dt_data_shards(const dt_data_request *request, int workers, const char *policy,
                                  char **text) DT_CHECKED;
 /* Writes the data in the format of the suffix of `output`: .npy, .npz, .idx, .csv or .tfrecord.

@@ -52,7 +52,7 @@ DT_API dt_status *dt_strategy_run_with(dt_strategy *s, dt_function *f, const dt_
                                        const dt_step_options *options,
                                        dt_values **results) DT_CHECKED;
 
-/* The functions below are called in a step function. */
+/* Most of the functions below are called in a step function. */
 #define DT_TRAINING true
 #define DT_INFERENCE false
 DT_API dt_value dt_arg(dt_trace *t, const char *name); /* the argument of that name */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the resolved job (`config show`): after `extends`, overrides and substitutions every value
- * still has its location. Also finds the differences between two jobs, or between a job and a run.
+ * Prints the resolved job (`config show`): after `extends`, overrides and substitutions values
+ * keep their locations. Also finds the differences between two jobs, or between a job and a run.
  */
 #include <ctype.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void put_leaf(dt_str *out, const dt_tree *t) {
     else dt_tree_print(t, out);
 }
 
-/* ---- the resolved job, in lines ---- */
+/* ---- the resolved job ---- */
 
 typedef struct page {
     dt_str *out;
@@ -102,8 +102,6 @@ static void put_tree(page *p, const dt_tree *t, int indent, bool dash) {
         else put_item(p, t->item[i], indent);
     }
 }
-
-/* ---- defaults ---- */
 
 static dt_tree *child(dt_arena *arena, dt_tree *map, const char *key, dt_tree_kind kind) {
     dt_tree *t = dt_tree_get(map, key);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain devices: lists what this machine can compute with, and why the rest is not available. Each
- * fact comes from the code that uses it: the instruction set comes from the kernels, the libraries
- * from the code that multiplies matrices, back ends from their table, slices from the resolver.
+ * dtrain devices and dtrain topology. The former lists what this machine can compute with, and why
+ * the rest is not available. Each fact comes from the code that uses it: the instruction set comes
+ * from the kernels, the libraries from the code that multiplies matrices, back ends from their
+ * table.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,9 +209,7 @@ DT_API dt_status *dt_devices_text(bool json, char **text) {
     return s;
 }
 
-/* ---- dtrain topology ---- */
-
-/* dtrain topology: shows a slice, and where the replicas of a job are on it. */
+/* ---- slices ---- */
 
 enum { MOST_LOGICAL = 1 << 16 };
 

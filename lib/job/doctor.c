@@ -56,7 +56,7 @@ static dt_str *add(patient *p, const char *label) {
 
 static dt_str *problem(patient *p) { return &p->problem[p->problems++]; }
 
-/* ---- the program ---- */
+/* ---- examining ---- */
 
 static void look_at_program(patient *p) {
     dt_str_printf(add(p, "version"), "%s, compiled by %s %s", dt_version(),
@@ -72,8 +72,6 @@ static void look_at_program(patient *p) {
                   OpenSSL_version(OPENSSL_VERSION), zlibVersion(), png_get_libpng_ver(NULL),
                   JPEG_LIB_VERSION);
 }
-
-/* ---- the machine ---- */
 
 static void print_gibibytes(int64_t bytes, dt_str *out) {
     dt_str_printf(out, "%.1f GiB", (double)bytes / (double)(INT64_C(1) << 30));
@@ -117,8 +115,6 @@ static void look_at_folder(patient *p, const char *label, const char *path) {
         dt_str_printf(problem(p), "%s: that is little", dt_str_text(out));
 }
 
-/* ---- the environment ---- */
-
 /* Whether to print an entry of the environment: its name is, or begins with, one that dtrain or a
  * library that it uses reads. Others are left out, since they may hold secrets. */
 static bool is_obeyed(const char *entry) {
@@ -148,8 +144,6 @@ static void look_at_environment(patient *p) {
 }
 
 /*
- * ---- CUDA ----
- *
  * A CUDA plug-in compiles with files of the CUDA toolkit and computes with its libraries. It
  * searches packages beside its own (site-packages/nvidia/..., where pip puts them), then the folder
  * of the installed toolkit. Libraries are also searched in the loader's folders. If one of them is
@@ -226,8 +220,9 @@ static bool is_library_here(const char *beside, const char *const soname[2]) {
 }
 
 /* Searches the folders that the plug-in at this path will search. `found` gets "FOLDER: libdevice,
- * ptxas, libcudnn", `missing` the names of missing parts, separated by commas. Returns false, and
- * writes nothing, if there is no such file, or "cuda" is not in its name. */
+ * ptxas, libcudnn", or that there is no folder; `missing` gets the names of missing parts,
+ * separated by commas. Returns false, and writes nothing, if there is no such file, or "cuda" is
+ * not in its name. */
 static bool find_cuda(const char *plugin, dt_str *found, dt_str *missing) {
     char beside[PATH_MAX], folder[PATH_MAX] = "";
     if (!realpath(plugin, beside)) return false;

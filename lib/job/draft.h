@@ -2,8 +2,8 @@
 /*
  * A job written from data: `config init --from`. Each kind of data (a table, a folder of pictures
  * or texts, arrays, a text) has a reader. It fills a dt_draft with the lines of `dataset` and
- * describes the model's inputs and target. One writer adds the model, compile and fit. Each
- * decision is explained by a comment in the job.
+ * describes the model's inputs and target. Except for a text, one writer adds the model, compile
+ * and fit. Comments in the job give reasons.
  */
 #ifndef DT_JOB_DRAFT_H
 #define DT_JOB_DRAFT_H
@@ -48,12 +48,12 @@ typedef struct dt_draft {
     double mean, deviation; /* mean and deviation of the target, if it is a number */
     /* the data is a table without texts and lists, whose numbers do not look like pixels */
     bool mixed;
-    /* a summary of the target: "3 classes of 'species' from penguins.csv" */
+    /* a summary of the target: "'species' (3 classes) from 344 records" */
     const char *about;
 } dt_draft;
 
 /* Each function drafts a job for one kind of data. It sets `dataset` and the members after it, as
- * far as the body of the model needs them; the caller sets those before. Errors say what to do. */
+ * far as the body of the model needs them; the caller sets those before. */
 dt_status *dt_draft_table(dt_draft *d) DT_MUST_USE;
 dt_status *dt_draft_pictures(dt_draft *d, const char *folder) DT_MUST_USE;
 dt_status *dt_draft_arrays(dt_draft *d) DT_MUST_USE;
@@ -67,7 +67,8 @@ dt_status *dt_draft_check_folder(const char *folder, const char *file, int64_t b
 void dt_draft_write(const dt_draft *d, dt_str *out);
 
 /* Returns a name for an element or a layer, in the arena: letters, digits and _, different from the
- * names of the target, of all inputs and of the layers that draft_write.c writes for a table. */
+ * names of the target, of the inputs so far and of the layers that draft_write.c writes for a
+ * table. */
 const char *dt_draft_name(dt_draft *d, const char *text);
 
 #endif

@@ -16,7 +16,8 @@ enum {
     MOST_ONE_HOT = 30, /* a column with more categories gets an embedding */
     /* a target of integers with more different values is a number, not a class */
     FEW_CLASSES = 20,
-    /* a target of integers is a class only if a class has this many records, on average */
+    /* a target of three or more different integers is a class only if a class has this many
+     * records, on average */
     LEAST_OF_CLASS = 10,
     /* a text is a category only if a category has this many records, on average */
     LEAST_OF_WORD = 5,
@@ -38,7 +39,8 @@ typedef enum use { OUT, TARGET, NUMBER, ONE_HOT, EMBEDDING, TEXT, LIST, DATE } u
 typedef struct column {
     const dt_column_facts *c;
     use use;
-    /* why: reason why the column is left out; element: name of the element that it becomes */
+    /* why: reason why the column is left out; element: name of the element that it alone becomes,
+     * if any */
     const char *why, *element;
 } column;
 
@@ -354,8 +356,6 @@ static void put_omitted(const table *t) {
         dt_str_printf(out, " %s\n", t->column[i].why);
     }
 }
-
-/* ---- lines of map ---- */
 
 static void put_number_steps(const table *t) {
     int64_t missing = 0;

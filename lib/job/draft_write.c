@@ -187,8 +187,8 @@ static const char *put_hidden(const dt_draft *d, const sizes *z, const char *fro
     return from;
 }
 
-/* Writes Dense layers. Words are connected to the output directly: there are so many of them that
- * hidden layers would overfit. */
+/* Writes a model of Dense layers. Words are connected to the output directly: there are so many of
+ * them that hidden layers would overfit. */
 static void put_dense(const dt_draft *d, const sizes *z, dt_str *out) {
     const char **part = dt_arena_array(d->arena, const char *, d->n_inputs + 2);
     int n = 0;

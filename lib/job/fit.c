@@ -25,7 +25,8 @@ static const dt_layer_spec *find_divided(const dt_job *j) {
 /* the most warnings: those of limits_of and those of idle_keys.c */
 enum { MOST_LIMITS = 6 + DT_MOST_IDLE_KEYS };
 
-/* Returns warnings about settings of the job that have less effect than a user may expect. */
+/* Returns warnings about settings of the job, such as those that have less effect than a user may
+ * expect. */
 static dt_texts limits_of(const dt_job *j, const dt_run_options *o) {
     bool several =
         j->strategy.assignment && dt_device_assignment_logical_devices(j->strategy.assignment) > 1;
@@ -57,8 +58,6 @@ static dt_texts limits_of(const dt_job *j, const dt_run_options *o) {
                                      divided->row->kind.name);
     return t;
 }
-
-/* ---- the run ---- */
 
 static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, dt_texts printed,
                       int64_t called_ns) {

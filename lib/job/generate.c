@@ -24,8 +24,6 @@ typedef struct generation {
     dt_generation result;
 } generation;
 
-/* ---- text ---- */
-
 /* Whether n bytes may be the beginning of a longer character. */
 static bool may_continue(const char *bytes, size_t n) {
     const unsigned char lead = (unsigned char)*bytes;
@@ -96,8 +94,6 @@ static dt_status *generate_one(generation *g) {
     g->result.stopped = cut_at_stop(g);
     return send(g, &token, last || g->result.stopped);
 }
-
-/* ---- the model ---- */
 
 static void warn_of_mixing(const generation *g) {
     const char *mixing = dt_generator_mixing(g->generator);

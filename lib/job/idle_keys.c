@@ -22,8 +22,6 @@ static void warn(const looker *k, const dt_location *at, const char *text) {
     k->out->v[k->out->n++] = dt_arena_printf(k->arena, "%s%s", place, text);
 }
 
-/* ---- rematerialize ---- */
-
 static bool has_kernel(const dt_model_spec *m, const char *layer) {
     for (int i = 0; i < m->n_weights; i++)
         if (dt_is_kernel_of(m->weight[i]->path, layer)) return true;
@@ -67,8 +65,6 @@ static void look_at_policy(const looker *k) {
                              r->name));
     }
 }
-
-/* ---- sequence_parallel ---- */
 
 static int logical_of(const dt_job *j) {
     return j->strategy.assignment ? dt_device_assignment_logical_devices(j->strategy.assignment)
@@ -117,8 +113,6 @@ static void look_at_sequences(const looker *k) {
     dt_status_free(bad);
     dt_job_tensors_release(&list);
 }
-
-/* ---- documents ---- */
 
 /* Whether the model has a layer whose kind ends with the text `end`. */
 static bool has_kind(const dt_model_spec *m, const char *end) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inspects the data of a job, or files without a job, for which a `dataset` mapping is guessed. */
+/* Inspects, shares out or converts the data of a job, or files without a job, for which a `dataset`
+ * mapping is guessed. */
 #include <string.h>
 #include <sys/stat.h>
 

@@ -5,12 +5,7 @@
 
 #include "job/job.h"
 
-/* ---- checks across sections ---- */
-
-/* The following checks each concern several sections of a job. They are left out if one of these
- * sections has faults of its own. */
-
-/* ---- strategy and back end ---- */
+/* ---- checks ---- */
 
 /* Returns the location of the key backend.type; NULL: the job has none, or --backend takes
  * precedence over it. */
@@ -85,8 +80,6 @@ static dt_status *check_batch(const dt_job *j) {
         (long long)DT_LARGEST_BATCH);
 }
 
-/* ---- data, model, compile ---- */
-
 /* Stratifies folds by the target, if the job gives only a number of folds and an example has one
  * class or label, as scikit-learn does for a classifier with cv=5. */
 static void stratify_folds(dt_job *j) {
@@ -142,8 +135,6 @@ static dt_status *check_elements(dt_job *j) {
     return NULL;
 }
 
-/* ---- jobs that can be planned but not run ---- */
-
 static dt_status *check_accumulation(const dt_job *j) {
     const dt_optimizer_head *head = j->has_compile ? j->compile.optimizer.args : NULL;
     if (!j->has_fit || !head || j->fit.gradient_accumulation_steps <= 1 ||
@@ -169,8 +160,6 @@ static dt_status *check_runs(const dt_job *j) {
                                           (long long)j->strategy.slices));
     return faults;
 }
-
-/* ---- checking the job ---- */
 
 static dt_status *check_job(dt_job *j) {
     dt_status *faults = check_backend(j), *uncountable = j->has_strategy ? count_replicas(j) : NULL;

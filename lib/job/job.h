@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job: one file that defines the model, the data and the training.
+ * A job: one file that defines the model, the data and the training. Some of its files:
  *
  *     source.c      file or standard input, with its base and overrides, -> tree
  *     model.c       replaces the name of a Keras model file by the model
@@ -64,7 +64,7 @@ struct dt_job { /* The type behind the handle of the public header. */
     /* the strategy for whose logical devices steps are annotated while they are traced; NULL: they
      * are not annotated. Lent */
     dt_strategy *annotates;
-    /* name of the back end as the user gave it, such as "cpu"; NULL: the strategy's default */
+    /* name of the back end, such as "cpu"; NULL: the strategy's default */
     const char *backend;
     /* path of the plug-in of back end pjrt; NULL: the job and its caller name none, but the
      * environment may */
@@ -97,8 +97,8 @@ struct dt_job { /* The type behind the handle of the public header. */
 /* ---- source.c ---- */
 
 /* Reads j->tree from file, base, model file and overrides, and sets the directories. Returns all
- * faults. The tree is NULL if the file has a syntax error, or if its base or model file cannot be
- * used. */
+ * faults. The tree is NULL if the file has a syntax error, or if its base, its model file or an
+ * override of the model cannot be used. */
 dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) DT_MUST_USE;
 /* Removes the top-level keys that begin with `x-`, which hold definitions; their aliases were
  * replaced while reading. */
@@ -121,7 +121,7 @@ dt_status *dt_job_recall_model(dt_job *j) DT_MUST_USE;
 
 /* ---- substitute.c ---- */
 
-/* Finds j->name and j->run_dir, then replaces substitutions in all texts of the tree. Returns all
+/* Finds j->name and j->run_dir, then replaces substitutions in the texts of the tree. Returns all
  * faults. `path` is the job file's. */
 dt_status *dt_job_substitute(dt_job *j, const char *path) DT_MUST_USE;
 
@@ -138,8 +138,7 @@ void dt_job_read_trained(dt_job *j);
 dt_status *dt_job_check_fold(const dt_job *j) DT_MUST_USE;
 /* Whether a job that is opened for this purpose must have the key. */
 bool dt_job_needs(const char *key, dt_purpose purpose);
-/* Return the tables of keys of the job's top level, and of the sections that lib/job itself
- * reads. */
+/* Return the tables of keys of the job's top level, of `reproducible` and of `output`. */
 const dt_field *dt_job_fields(void);
 const dt_field *dt_reproducible_fields(void);
 const dt_field *dt_output_fields(void);
@@ -158,7 +157,7 @@ dt_status *dt_job_read_backend(dt_job *j, const dt_tree *t) DT_MUST_USE;
 /* Applies the options of the command line, which take precedence over the job. */
 void dt_job_take_backend(dt_job *j, const dt_job_source *source);
 
-/* ---- rows.c ---- */
+/* ---- rows.c, source.c ---- */
 
 /* Opens j->data, if that is not open yet, and tells j->model how the text is divided into
  * documents. Fails if `partition` does not fit the targets. */
@@ -174,8 +173,8 @@ dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) DT_MUST_USE;
  * the job's data set. Facts that the checkpoint lacks (dt_job_take_learned) are taken from the
  * job's data. The caller unrefs them before the job. */
 dt_status *dt_job_open_rows(dt_job *j, const dt_predict_request *q, dt_dataset **out) DT_MUST_USE;
-/* Opens a file of examples with targets, as a data set whose part *part is to be evaluated. The
- * caller unrefs it before the job. */
+/* Opens a file or folder of examples with targets, as a data set whose part *part is to be
+ * evaluated. The caller unrefs it before the job. */
 dt_status *dt_job_open_input(dt_job *j, const char *path, dt_part *part,
                              dt_dataset **out) DT_MUST_USE;
 /* If the job's data set and the file are texts, opens the file as by dt_job_open_input: a text

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists every key that a job file may have, for completions, manual pages and the reference. This
+ * Lists the keys that a job file may have, for completions, manual pages and the reference. This
  * file only knows where in a job the tables apply: a section has its own, and a key that names a
  * kind ("compile.optimizer") has one for each kind, whose keys are in a mapping of the kind's name
  * ("compile.optimizer.Adam.beta_1") or beside the key ("strategy.replicas").
@@ -100,12 +100,11 @@ const dt_key_table *dt_sort_named(const char *noun) {
 
 enum { LONGEST_PATH = 256, MOST_KINDS = 256 };
 
-/* ---- listing ---- */
-
 typedef struct listing {
     void (*key)(const dt_job_key *key, void *user);
     void *user;
-    /* the table whose kinds have the keys to list; NULL: the keys of a section are listed */
+    /* the table whose kinds have the keys to list; NULL: keys of the top level or of a section are
+     * listed */
     const dt_key_table *sort;
     const dt_kind *of;
 } listing;
@@ -170,8 +169,6 @@ static void set_range(const dt_field *f, dt_job_key *key) {
     key->below_max = f->below_max;
 }
 
-/* ---- names ---- */
-
 static const dt_key_table *sort_of(const char *path) {
     int n;
     const dt_key_table *sorts = dt_key_tables(&n);
@@ -207,8 +204,6 @@ static const char *const *names_of(const dt_field *f, const char *path,
     names[n] = NULL;
     return names;
 }
-
-/* ---- one key ---- */
 
 static void list_fields(const listing *t, const char *stem, const dt_field *fields);
 

@@ -12,8 +12,6 @@
 #include "job/job.h"
 #include "model/keras/keras.h"
 
-/* ---- the file ---- */
-
 /* Checks the file's name. Since the file is read before words in braces are substituted, the name
  * cannot contain any. */
 static dt_status *check_name(const dt_tree *value) {
@@ -82,8 +80,6 @@ dt_status *dt_job_import_model(dt_job *j) {
     return NULL;
 }
 
-/* ---- the run ---- */
-
 static dt_status *read_trained(dt_job *j, const dt_saved *c, dt_tree **model) {
     dt_source *source = dt_arena_new(j->arena, dt_source);
     dt_tree *job;
@@ -96,7 +92,7 @@ static dt_status *read_trained(dt_job *j, const dt_saved *c, dt_tree **model) {
 }
 
 /* Sets *model to the model of the run's newest checkpoint; leaves it unchanged if there is no
- * checkpoint. */
+ * checkpoint, or it has no job. */
 static dt_status *find_trained(dt_job *j, dt_tree **model) {
     dt_saved c = {0};
     dt_status *warnings = NULL;

@@ -32,8 +32,6 @@
  * be annotated has its name and its shape.
  */
 
-/* ---- the list ---- */
-
 static const dt_job_tensor *find_tensor(const dt_job_tensors *list, const char *name) {
     for (int i = dt_hash_index_first(&list->at, dt_name_hash(name)); i >= 0;
          i = dt_hash_index_next(&list->at, i))
@@ -99,8 +97,8 @@ dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out) {
     return s ? dt_at(s, &j->model.input[0].at) : NULL;
 }
 
-/* In the functions below, `shown` is whether the error will be printed, so that it gets
- * suggestions; other errors are only counted. */
+/* In this file, `shown` is whether the error will be printed, so that it gets suggestions; other
+ * errors are only counted. */
 
 /* Lists elements of the data, then layers. */
 static int list_names(const dt_job *j, const char **names) {
@@ -164,8 +162,6 @@ static dt_status *check_names(const dt_job *j, const dt_job_tensors *list) {
     return faults;
 }
 
-/* ---- rules ---- */
-
 static int logical_devices(const dt_job *j) {
     return j->has_strategy && j->strategy.assignment
                ? dt_device_assignment_logical_devices(j->strategy.assignment)
@@ -187,7 +183,7 @@ static int devices_asked_for(const dt_job *j) {
     return (int)devices;
 }
 
-/* ---- layouts of values ---- */
+/* ---- layouts ---- */
 
 /* A value for which a layout is requested. If its type is unknown (NULL), only the number of parts
  * can be checked. */

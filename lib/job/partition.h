@@ -49,8 +49,6 @@ struct dt_job_partition {
     dt_location over_at, micro_at;
 };
 
-/* ---- partition_read.c ---- */
-
 /* Reads `partition`. Returns all faults; j->partition and j->how get the entries without faults.
  * `key` is the location of the mapping's key. */
 dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_location *key) DT_MUST_USE;
@@ -58,8 +56,6 @@ dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_location 
 /* partition.c: whether sequence_parallel divides the value of that name along the sequence, or
  * gathers it. */
 bool dt_job_divides_sequence(const dt_job *j, const char *name);
-
-/* ---- names ---- */
 
 /* A value that can be annotated: an input of the model, a layer's output or a value within a layer.
  * Messages call it NOUN 'NAME'. */

@@ -105,7 +105,7 @@ static dt_status *read_rules(dt_arena *arena, const dt_items *rules, dt_job_part
     return faults;
 }
 
-/* ---- keys beside the values: weights, over_replicas, micro_batches ---- */
+/* ---- the whole section ---- */
 
 struct reserved {
     dt_items weights; /* a list of struct lying: the rules for weights */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the part of images, split by rows and columns, that each logical device has, and the part
- * that it gets from its neighbours, layer by layer, for the forward pass of one replica. If the
+ * Prints the part of images, sequences or volumes that each logical device has, and the part that
+ * it gets from its neighbours, layer by layer, for the forward pass of one replica. If the
  * windows of a layer cannot be divided evenly, every device has the whole layer.
  *
  *     each of 8 logical devices has, and gets from its neighbours (before + behind):

@@ -13,8 +13,8 @@
  *
  * Writes one virtual step as a Trace Event file for Perfetto and chrome://tracing. Each device is a
  * process with tracks for kernels, for links and, where the plan uses them, for the network between
- * slices and the bus to the host. All devices run the same program, so only the first ones of a
- * large slice are written.
+ * slices and the bus to the host. All replicas run the same program, so only the first devices of
+ * a large slice are written.
  */
 
 enum { MOST_DEVICES = 64, MOST_EVENTS = 400000 };
@@ -104,7 +104,7 @@ static void print_trace(const dt_job_plan *p, dt_str *out) {
 
 /* ---- a plan as JSON ---- */
 
-/* Writes what `dtrain plan --json` prints. Sizes are in bytes, times in seconds. */
+/* Writes what `dtrain plan --json` prints for a slice. Sizes are in bytes, times in seconds. */
 
 static void put_bytes(dt_json *j, const dt_plan_bytes *b) {
     dt_json_open(j, "logical_device", '{');
@@ -262,8 +262,6 @@ static dt_status *price(dt_job_plan *p, int i) {
     return NULL;
 }
 
-/* ---- facts of the whole job ---- */
-
 /* Computes the bytes that `fit` would allocate on this machine, if the caller wants them. Does
  * nothing for mixed precision or several slices. */
 static dt_status *ask_host(dt_job_plan *p) {
@@ -318,7 +316,7 @@ void dt_job_plan_destroy(dt_job_plan *p) {
     free(p);
 }
 
-/* ---- figures for callers ---- */
+/* ---- for other files ---- */
 
 bool dt_job_plan_fits(const dt_job_plan *p) {
     for (int i = 0; i < p->n; i++)
@@ -350,7 +348,7 @@ void dt_put_seconds(dt_str *s, double seconds) {
     else dt_str_printf(s, "%.3g us", seconds * 1e6);
 }
 
-/* ---- public functions ---- */
+/* ---- dt_plan_text ---- */
 
 static dt_plan_options options_of(const dt_plan_request *q) {
     return (dt_plan_options){.budget = q->budget,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The plan of a job: how much memory and time each program of its run needs on its slice. No
- * tensors are allocated.
+ * tensors are allocated. Jobs without a slice are measured (plan_host.c).
  *
  *     plan.c        a job's programs, priced; a plan as JSON and as a trace
  *     plan_text.c   tables for people       plan_svg.c    a picture
@@ -79,25 +79,25 @@ double dt_job_plan_examples_per_s(const dt_job_plan *p);
  * the number of replicas on one slice. */
 int dt_job_plan_slices(const dt_job_plan *p);
 
-/* ---- dollars (plan_fit.c) ---- */
+/* ---- dollars (plan_fit.c), and printing ---- */
 
 typedef struct dt_chip_price {
     double usd_hour;    /* US dollars per hour for a chip, or for a host of a cluster; 0: unknown */
-    const char *source; /* where the price was published; lent */
+    const char *source; /* where the price is from; lent */
 } dt_chip_price;
 /* Fails with UNKNOWN_SLICE_OPTION if a price is not "GENERATION=DOLLARS", with a generation of the
  * table and dollars above 0 and at most 1,000,000. */
 dt_status *dt_prices_check(const char *const *prices, int n) DT_MUST_USE;
-/* Returns the last price that the user gave for the slice's generation, or else the price in the
- * table of chips. */
+/* Returns the last price that the user gave for the slice's generation, or else the chip's own
+ * price. */
 dt_chip_price dt_job_plan_price(const dt_job_plan *p);
 /* Returns the US dollars of 1,000 steps on all slices; 0: no price is known. */
 double dt_job_plan_dollars(const dt_job_plan *p);
 /* Returns the US dollars of `seconds` seconds on all slices; 0: no price is known. */
 double dt_job_plan_usd(const dt_job_plan *p, double seconds);
 
-/* Several plans to be printed side by side, p[n] with the headings label[n]. The first one is the
- * plan of the unchanged job. */
+/* Plans to be printed side by side, p[n] with the headings label[n]. The first one is the plan of
+ * the unchanged job. */
 typedef struct dt_plan_columns {
     const dt_job_plan *const *p;
     const char *const *label;
@@ -122,8 +122,7 @@ void dt_job_plan_errors_json(const dt_job_plan *p, dt_json *j);
 
 /* ---- what would fit (plan_fit.c) ---- */
 
-/* What would make a job fit that does not: changes of which any one suffices, or else one entry
- * with several changes together. */
+/* What would make a job fit that does not. Each entry suffices alone. */
 typedef struct dt_would_fit {
     dt_arena *arena; /* memory for the texts, owned by the caller */
     int n;
@@ -134,7 +133,8 @@ typedef struct dt_would_fit {
 /* Adds overrides for more logical devices per replica, larger slices, and other chips. Adds none if
  * p->o.source is NULL, or if the job describes a cluster. */
 void dt_job_plan_elsewhere(const dt_job_plan *p, dt_would_fit *f);
-/* Print what would fit, for people and as JSON. Nothing is printed if the job fits. */
+/* Print what would fit, for people and as JSON. If the job fits, nothing is printed, in JSON an
+ * empty list. */
 void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out);
 void dt_job_plan_fitting_json(const dt_job_plan *p, dt_json *j);
 

@@ -167,7 +167,7 @@ static dt_status *compile(const dt_pjrt *plugin, const dt_spmd *s, const dt_assi
     return bad;
 }
 
-/* ---- features of the job that the compiled program lacks ---- */
+/* ---- asking the compiler ---- */
 
 static bool is_reproducible(const dt_job_plan *p) { return p->job->how.shards > 0; }
 
@@ -248,7 +248,7 @@ enum { LABEL = 26, COLUMN = 16 };
 
 static void put_seconds(dt_str *s, double x) { dt_str_printf(s, "%.3g ms", x * 1e3); }
 
-/* Writes the difference in percent, with "0.0 %" in place of "-0.0 %". */
+/* Writes the difference in percent, with "+0.0 %" in place of "-0.0 %". */
 static void put_difference(dt_str *out, double ours, double theirs) {
     double d = theirs > 0 ? (ours / theirs - 1) * 100 : 0;
     if (theirs > 0) dt_str_printf(out, "%+.1f %%", d > -0.05 && d < 0.05 ? 0.0 : d);

@@ -2,7 +2,8 @@
 /*
  * If a job does not fit its slice, finds out whether it would fit with more logical devices per
  * replica, on a larger slice of the same chips, or on as many chips of another generation. The
- * batch stays the same. Each candidate is the job with overrides, opened and planned like any job.
+ * job's batch size stays the same. Each candidate is the job with overrides, opened and planned
+ * like any job.
  */
 #include <string.h>
 
@@ -56,8 +57,8 @@ static bool is_hopeless(const dt_job_plan *p, int64_t usable, int devices) {
     return dt_job_plan_state_bytes(p) / devices > (double)limit;
 }
 
-/* Plans the job with `logical` logical devices per replica on a mesh. Returns false if it does not
- * fit, or if the mesh or the batch cannot be divided that way. */
+/* Plans the job with `logical` logical devices per replica on a mesh, unless the mesh or the batch
+ * cannot be divided that way. Returns whether it fits. */
 static bool try_mesh(const elsewhere *e, const dt_topology *t, const char *slice, int logical) {
     const dt_job_plan *p = e->p;
     const int *mesh = t->mesh, devices = mesh[0] * mesh[1] * mesh[2] * mesh[3],

@@ -47,8 +47,6 @@ static bool is_calibrated(const dt_job_plan *p, const dt_plan_kind *kind) {
     return on && strcmp(on, kind->family) == 0;
 }
 
-/* ---- as text ---- */
-
 static void put_label(const char *label, dt_str *out) {
     const size_t from = out->size;
     dt_str_puts(out, label);
@@ -111,8 +109,6 @@ void dt_job_plan_print_errors(const dt_job_plan *p, dt_str *out) {
     else dt_str_puts(out, "not compared with any run");
     dt_str_putc(out, '\n');
 }
-
-/* ---- as JSON ---- */
 
 static void put_numbers(const dt_expected_error *e, dt_json *j) {
     dt_json_int(j, "rows", e->rows);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For a plan that does not fit: which layers need the most memory, and which changes would make it
- * fit. Each change is planned like the job itself: alone and, if no change suffices, together with
+ * Prices; and for a plan that does not fit, which layers need the most memory, and which changes
+ * would make it fit. Each change is planned like the job itself: alone and, if no change suffices, together with
  * the earlier changes that saved memory.
  */
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A plan as an SVG picture: the memory that a device needs, by kind, beside what it has; one step
- * on the virtual clock, with kernels above and collectives below; and the times of layers.
+ * on the virtual clock, with kernels above, collectives and copies below; and the times of layers.
  */
 #include <math.h>
 

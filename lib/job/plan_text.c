@@ -6,8 +6,7 @@
  *     per logical device       as it is      [1]
  *       weights                20.8 MiB      20.8 MiB
  *
- * Below the table come the costs of layers, the traffic of links and the warnings of the first
- * plan.
+ * What comes below the table is mostly about the first plan.
  */
 #include <string.h>
 
@@ -149,7 +148,7 @@ static void print_head(const dt_job_plan *p, dt_str *out) {
     dt_str_puts(out, "\n\n");
 }
 
-/* ---- programs, layers, links, warnings ---- */
+/* ---- below the table ---- */
 
 static void print_programs(const dt_job_plan *p, dt_str *out) {
     size_t from = out->size;
@@ -202,8 +201,6 @@ static void print_layers(const dt_job_plan *p, bool all, dt_str *out) {
     for (int i = 0; i < shown; i++) print_layer(&group[i], train_of(p)->seconds, out);
     if (shown < n) dt_str_printf(out, "  and %d more (-v shows them)\n", n - shown);
 }
-
-/* ---- collectives: -v ---- */
 
 typedef struct collective {
     const char *name, *schedule;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Warnings about plans. Each is a row with a rule and a text. */
+/* Warnings about plans. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -53,8 +53,6 @@ static const rule rules[] = {
     {recomputed, 0.3, "%.0f %% of the products are computed again to save memory"},
 };
 
-/* ---- waiting for links ---- */
-
 /* Returns the seconds of a step of the same job with another over_replicas; 0: the job cannot be
  * planned with it, or does not fit then. */
 static double seconds_if(const dt_job_plan *p, dt_over_replicas over) {
@@ -69,7 +67,7 @@ static double seconds_if(const dt_job_plan *p, dt_over_replicas over) {
     return seconds;
 }
 
-/* Suggests another value of over_replicas if that saves a twentieth of the step's time or more;
+/* Suggests another value of over_replicas if that saves more than a twentieth of the step's time;
  * otherwise larger batches or fewer devices per replica. */
 static void put_better_split(const dt_job_plan *p, dt_str *text) {
     dt_over_replicas best = p->job->how.over_replicas;
@@ -135,8 +133,6 @@ static void warn_undivided(const dt_job_plan *p, void (*line)(void *user, const 
     line(user, dt_str_text(&text));
 }
 
-/* ---- slices that Cloud TPU does not offer in this form ---- */
-
 static void warn_slice(const dt_job_plan *p, void (*line)(void *user, const char *text),
                        void *user) {
     const dt_slice *s = dt_job_plan_topology(p)->slice;
@@ -158,8 +154,6 @@ static void warn_slice(const dt_job_plan *p, void (*line)(void *user, const char
         line(user, text);
     }
 }
-
-/* ---- keys without effect on this plan ---- */
 
 static void warn_without_rate(const dt_job_plan *p, void (*line)(void *user, const char *text),
                               void *user) {

@@ -3,7 +3,7 @@
  * `ckpt verify --replay N`: repeats the steps that led to the newest checkpoint, in a scratch
  * directory, and compares the result with the checkpoint, bit by bit. This finds a processor that
  * sometimes computes wrong results, data that changed, and another kernel library. The strategy and
- * the number of threads may differ from those of the run, since they do not change results.
+ * the number of threads may differ from those of the run if they do not change results.
  *
  *     begin (a checkpoint N steps or more before, or nothing) ── fit ──▶ scratch/ckpt/step-B
  *                                                          scratch/ckpt/step-B = run/ckpt/step-B ?
@@ -197,7 +197,7 @@ static dt_status *do_again(replay *r) {
     return r->saved && r->saved_step == r->end.state.step ? NULL : other_end(r);
 }
 
-/* ---- comparison ---- */
+/* ---- comparison, and the whole replay ---- */
 
 static dt_status *differ(const replay *r) {
     dt_saved again = {0};

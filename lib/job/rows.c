@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens the job's data set, and rows to predict or to evaluate that are not in it: a file, a folder
- * or a pipe. Their examples are stored in the same form as those of the data set. If the checkpoint
- * does not describe that form, it is taken from the files of the data set. */
+ * or a pipe. Their examples are stored in the same form as those of the data set. */
 #include <stdlib.h>
 #include <string.h>
 

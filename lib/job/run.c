@@ -89,7 +89,7 @@ static dt_status *keep_evaluation(const dt_job *j, const dt_saved *c, const dt_e
     return s ? dt_note(s, "the evaluation is not kept for reports") : NULL;
 }
 
-/* ---- runs ---- */
+/* ---- options of runs ---- */
 
 const dt_run_options *dt_options_or_none(const dt_run_options *o) {
     static const dt_run_options none = {0};
@@ -100,7 +100,7 @@ void dt_job_warn(const dt_run_options *o, const char *text) {
     if (o->event) o->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = text}, o->user);
 }
 
-/* ---- evaluate ---- */
+/* ---- checkpoints, and evaluate ---- */
 
 static dt_status *find_part(const dt_job *j, const char *split, dt_part *out) {
     for (dt_part p = 0; p < DT_PARTS; p++)

@@ -12,8 +12,6 @@
 
 static void put_value(dt_json *j, const dt_field *f, bool null);
 
-/* ---- constraints ---- */
-
 void dt_schema_type(dt_json *j, const char *type, bool words, bool null) {
     if (words || null) dt_json_open(j, "type", '[');
     dt_json_string(j, words || null ? NULL : "type", type);
@@ -102,7 +100,7 @@ void dt_schema_form(dt_json *j, const dt_field *f) {
     dt_json_close(j, '}');
 }
 
-/* Writes alternatives, one for each form; `key` is the keyword that contains them. */
+/* Writes alternatives, one for each form; `key` is the keyword that contains them, or NULL. */
 static void put_forms(dt_json *j, const char *key, const dt_field *forms, bool null) {
     if (key) dt_json_open(j, key, '{');
     if (forms->kind != DT_FIELD_END) dt_json_open(j, "anyOf", '[');
@@ -123,8 +121,6 @@ static void put_tree(dt_json *j, const dt_field *f, bool null) {
     else if (f->as == DT_TREE_LIST || f->as == DT_TREE_MAP)
         dt_schema_type(j, types[f->as], true, null);
 }
-
-/* ---- mappings ---- */
 
 void dt_schema_required(dt_json *j, const dt_field *fields) {
     bool any = false;

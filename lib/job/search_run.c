@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dtrain plan --search --tokens N: finds a slice for a run with a fixed amount of work. The global
- * batch and the length of training are those of the job. The search varies the slice (all
+ * batch is that of the job. The search varies the slice (all
  * generations, one or several slices), how the job is divided over their devices, and what is
  * rematerialized. Every candidate is the job with overrides, opened and planned as for the user.
  *
- * Most candidates are excluded by lower bounds before they are planned: a device's share of the
+ * Candidates are excluded by lower bounds before they are planned: a device's share of the
  * variables, the activations that the same policy needed with fewer rows, and the time at the
  * chip's peak speed. A candidate is excluded if one of them exceeds a limit, or if it cannot be
  * better than a plan that was found. Large slices are tried first, because their plans give the
@@ -60,7 +60,7 @@ typedef struct search {
     double examples;       /* number of examples that are trained on in the whole run */
     double state;          /* bytes of all variables together */
     double flops;          /* number of floating-point operations of the whole run */
-    /* factor by which the chip is faster with the job's quantization than with bfloat16: 1 or 2 */
+    /* how many times faster, at most, the job's quantization makes a chip than bfloat16: 1 or 2 */
     double faster;
     int n, cap; /* number of candidates in `at`, which all fit into memory */
     point *at;

@@ -176,7 +176,7 @@ static dt_status *read_output(dt_job *j, const dt_tree *t) {
     return faults;
 }
 
-/* ---- sections that other parts of lib/ read ---- */
+/* ---- the other sections ---- */
 
 static dt_status *read_strategy(dt_job *j, const dt_tree *t) {
     j->strategy = (dt_strategy_spec){.backend = j->backend,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Creates a job's strategy, model, optimizer and trainer: with memory for computing, or as an
- * outline for planning. */
+/* Connects a job's workers, and creates its strategy, model, optimizer and trainer: with memory for
+ * computing, or as an outline for planning. */
 #include "job/session.h"
 
 #include <string.h>
@@ -167,8 +167,7 @@ static const char *output_of(const dt_model_spec *m) {
     return m->n_outputs == 1 ? m->output[0].name : NULL;
 }
 
-/* Returns the settings that determine how steps are computed and estimated. All commands use the
- * same. */
+/* Returns the settings that determine how steps are computed and estimated. */
 static dt_compute_spec how_of(const dt_job *j) {
     dt_compute_spec how = j->how;
     how.mixed = j->compile.precision != DT_POLICY_FLOAT32;

@@ -61,7 +61,7 @@ void dt_job_close_workers(dt_job *j, const dt_status *s);
 dt_status *dt_job_compare_workers(const dt_job *j, const dt_session *s,
                                   const dt_saved *c) DT_MUST_USE;
 
-/* ---- run.c ---- */
+/* ---- run.c, and inline ---- */
 
 /* Opens the checkpoint of that path, or with NULL the newest one below output.dir. It is an error
  * if there is none. */

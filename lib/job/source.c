@@ -115,7 +115,7 @@ static dt_status *extend(dt_job *j) {
     return NULL;
 }
 
-/* ---- files ---- */
+/* ---- files and overrides ---- */
 
 static bool is_stdin(const char *path) { return strcmp(path, "-") == 0; }
 
@@ -291,7 +291,7 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) {
     return faults;
 }
 
-/* ---- data files of a base ---- */
+/* ---- paths of data files ---- */
 
 /* Returns the directory of the base's file, which the caller frees. Like the path that names the
  * base, it is relative to the job's directory. */

@@ -118,7 +118,7 @@ static void put_text(const dt_sweep *s, const dt_sweep_entry **order, int ranked
     free(b.cell);
 }
 
-/* ---- JSON ---- */
+/* ---- JSON, and dt_sweep_text ---- */
 
 static void put_trial(const dt_sweep *s, const dt_sweep_entry *t, int rank, dt_json *j) {
     const int rung = dt_trial_scored(s, t);
@@ -192,7 +192,7 @@ static char *way_between(const char *from, const char *to) {
 }
 
 /* Returns the text of a trial's job. The job is read again, because the leaderboard does not keep
- * the jobs of trials. Paths of data files are relative to the sweep's folder. */
+ * the jobs of trials. Relative paths of data files begin at the sweep's folder. */
 static dt_status *job_text(const dt_sweep *s, const dt_sweep_entry *t, char **text) {
     dt_job_source source = s->source;
     dt_job *job = NULL;

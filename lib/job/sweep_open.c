@@ -2,7 +2,7 @@
 /*
  * Opening a sweep: its options, its job, its trials, and its folder. The settings that determine
  * the trials are stored in the folder as sweep.json. A sweep with other settings cannot use the
- * same folder.
+ * same folder, but a random one may get more trials.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -395,8 +395,9 @@ static dt_status *parse(const char *path, const dt_str *text, json_t **out) {
         out);
 }
 
-/* Compares `now` with the settings in the file `path`. Sets *there to whether that file exists; if
- * not, returns NULL. Error OTHER_SWEEP: they differ, or the file is not JSON. */
+/* Compares `now` with the settings in the file `path`. Sets *there to whether the file could be
+ * read; if it does not exist, returns NULL. Error OTHER_SWEEP: they differ, or the file is not
+ * JSON. */
 static dt_status *check_settings(const dt_sweep *s, const char *path, const dt_str *now,
                                  bool *there) {
     enum { MOST = 1 << 22 };

@@ -300,7 +300,7 @@ DT_API dt_status *dt_sweep_ended(dt_sweep *s, int number, int exit_code, const c
     dt_status *bad = exit_code == OK ? read_run(s, t, &r) : NULL;
     if (!bad && is_lasting(exit_code)) bad = write_result(s, &r);
     if (bad) {
-        /* a trial whose result cannot be written does not count as finished */
+        /* a trial whose result cannot be read or written is not completed */
         r.exit_code = dt_status_code(bad);
         note_halt(s, r.exit_code == 66 ? 74 : r.exit_code);
     }
