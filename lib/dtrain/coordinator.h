@@ -29,9 +29,9 @@ typedef struct dt_parameter_server_options {
     /* Number of threads that send weights and receive gradients, 1 to 16; 0: one. */
     int parameter_servers;
     dt_partitioner_kind partitioner;
-    /* number of shards of a variable: for FIXED, exactly; for MIN_SIZE and MAX_SIZE, at most. 0:
-     * TensorFlow's default, which is 1 for MIN_SIZE and no limit for MAX_SIZE; not allowed with
-     * FIXED */
+    /* number of shards of a variable, at most one for each row: for FIXED, exactly; for MIN_SIZE
+     * and MAX_SIZE, at most. 0: TensorFlow's default, which is 1 for MIN_SIZE and no limit for
+     * MAX_SIZE; not allowed with FIXED */
     int64_t shards;
     /* Size of a shard in bytes. MIN_SIZE: the minimum; 0: 262144. MAX_SIZE: the maximum, unless one
      * row is larger. */

@@ -236,7 +236,7 @@ DT_API dt_status *dt_data_synth(const char *kind, const char *directory, uint64_
 /* Data to examine: a job's data as its model gets it, or files, whose format is recognized by their
  * contents. */
 typedef struct dt_data_request {
-    dt_job *job;              /* the job; NULL: use `files` */
+    dt_job *job; /* the job; NULL: use `files` */
     /* a title for a job's data, such as the job's path; NULL: the job's name. The title of files is
      * the first one's path */
     const char *title;

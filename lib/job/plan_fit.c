@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prices; and for a plan that does not fit, which layers need the most memory, and which changes
- * would make it fit. Each change is planned like the job itself: alone and, if no change suffices, together with
- * the earlier changes that saved memory.
+ * would make it fit. Each change is planned like the job itself: alone and, if no change suffices,
+ * together with the earlier changes that saved memory.
  */
 #include <math.h>
 #include <string.h>

@@ -2,10 +2,11 @@
 /*
  * Substitution in the texts of a job: {name}, {run_dir}, the words of its `let`, and in paths
  * ${VARIABLE} and ${VARIABLE:-default}. Another {word} is an error, so that a misspelt word does
- * not become part of a path, except in patterns of weights and in model files of Keras. Only the variables of a Repeat stay in its layers, where the
- * model replaces them, and words in a callback's `filepath`, which may be names of metrics. The
- * values of `let` are substituted first, then the name, then output.dir, which may use the name,
- * then all others, which may use both. Substituted text is not substituted again.
+ * not become part of a path, except in patterns of weights and in model files of Keras. The
+ * variables of a Repeat stay in its layers, where the model replaces them, and so do words in a
+ * callback's `filepath`, which may be names of metrics. The values of `let` are substituted first,
+ * then the name, then output.dir, which may use the name, then all others, which may use both.
+ * Substituted text is not substituted again.
  *
  * The environment may hold secrets, and the files of a run are shared. So a path with ${VARIABLE}
  * is kept as two texts: its value, by which files are opened, and the text with ${VARIABLE} as it

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiles each function that is scheduled on a coordinator into two programs: one that workers
- * run, and one that updates the variables (coordinator.h). */
+/* Compiles functions that are scheduled on a coordinator: into a program that workers run, and one
+ * that updates the variables (coordinator.h). */
 #include "strategy/coordinator.h"
 
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static void defer_update(void *user, dt_optimizer *o, const dt_variables *v,
     x->n = r->kind->n_pushed - x->first;
 }
 
-/* ---- the coordinator's half ---- */
+/* ---- the update ---- */
 
 static void emit_change(const dt_closure_kind *k, const change *x, dt_trace *t,
                         const dt_value *value) {
@@ -139,7 +139,7 @@ bool dt_closure_kind_is_joint(const dt_closure_kind *k) {
     return false;
 }
 
-/* ---- rows of tables ---- */
+/* ---- rows of tables, and facts about variables ---- */
 
 /* Compiles g into *out and destroys the program that was there before. The arguments of g are a
  * subset of the call's. Takes ownership of g. */

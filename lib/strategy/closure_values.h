@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodes named values, the arguments and results of a closure, as bytes of a message. */
+/* Named values, the arguments and results of a closure, as bytes of a message. */
 #ifndef DT_STRATEGY_CLOSURE_VALUES_H
 #define DT_STRATEGY_CLOSURE_VALUES_H
 

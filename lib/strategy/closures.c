@@ -47,8 +47,6 @@ static int index_of(const dt_closures *c, int64_t number) {
 
 void dt_closures_drop(dt_closures *c, int64_t number) { take_out(c, index_of(c, number)); }
 
-/* ---- giving closures out ---- */
-
 static int find_lost(const dt_closures *c) {
     int found = -1;
     for (int i = 0; i < c->n; i++)
@@ -126,8 +124,6 @@ bool dt_closures_pull(dt_closures *c, int worker, int64_t number, int64_t *versi
     return true;
 }
 
-/* ---- pushed and lost closures ---- */
-
 bool dt_closures_push(dt_closures *c, int worker, int64_t number) {
     dt_closure *out = find_out(c, worker, number);
     if (out) out->state = DT_CLOSURE_PUSHED;
@@ -144,8 +140,6 @@ int dt_closures_lose(dt_closures *c, int worker) {
         }
     return n;
 }
-
-/* ---- applying ---- */
 
 /* Whether all other closures can still meet their deadlines if this one is applied now. */
 static bool leaves_time(const dt_closures *c, int applied) {

@@ -82,7 +82,7 @@ dt_status *dt_launch_read_tf_config(dt_launch *out) DT_MUST_USE;
 dt_status *dt_launch_check_addresses(const dt_launch *l, const dt_location *at,
                                      const char *of) DT_MUST_USE;
 /* Reads the environment. Fails with LAUNCH if two launchers contradict each other, an index does
- * not exist, or a variable cannot be parsed. */
+ * not exist, or a variable is missing or cannot be parsed. */
 dt_status *dt_launch_find(dt_launch *out, const dt_rank_option *own) DT_MUST_USE;
 /* Completes *out for a job that lists the addresses of its workers. A launcher's variables must
  * agree with the job. `own` or DTRAIN_RANK gives this worker's rank; without it and without a
@@ -97,7 +97,8 @@ struct dt_strategy;
 const char *dt_launch_without_srun(const struct dt_strategy *strategy, dt_arena *arena);
 /* Whether `own` or DTRAIN_RANK gives a rank. */
 bool dt_launch_has_rank(const dt_rank_option *own);
-/* Returns a LAUNCH error about a worker's rank. The formatted text follows "--rank 5: ". */
+/* Returns a LAUNCH error about a worker's rank. The formatted text follows "--rank 5: " or the
+ * like. */
 dt_status *dt_launch_bad_rank(const dt_location *at, const dt_rank_option *own, const char *format,
                               ...) DT_MUST_USE DT_PRINTF(3, 4);
 /* Returns the LAUNCH error that the address at which workers meet is missing. The message names the

@@ -217,7 +217,7 @@ void dt_compiled_destroy(dt_compiled *c) {
 /* ---- sizes ---- */
 
 /* Whether estimates and listings need no program besides the one that this machine runs. Always
- * true for workers in separate processes. */
+ * true if workers in separate processes share the step. */
 static bool runs_as_priced(const dt_compiled *c) {
     return c->cluster || (!dt_compiled_uses_logical_devices(c) &&
                           (c->how.over_replicas == DT_OVER_NONE || c->strategy->replicas == 1));
@@ -295,7 +295,7 @@ dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) 
     return NULL;
 }
 
-/* ---- running ---- */
+/* ---- running and listing ---- */
 
 /* Returns views of the arguments. The view of an argument with a batch dimension has only this
  * worker's rows. */

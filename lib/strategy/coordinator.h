@@ -32,11 +32,9 @@ typedef struct dt_closure_kind {
     /* whether at least one of these tables is sent by rows, which the worker must ask for */
     bool asks;
     int n_pushed;
-    /* [n_pushed] variables for which workers push a gradient or a new value: the result name[i] of
-     * the worker's program, which is an argument of the update. Holds references. */
+    /* [n_pushed] variables for which workers push a gradient or a new value. Holds references. */
     dt_variable **pushed;
-    /* [n_pushed] for each pushed variable: the name of the worker's result and of the update's
-     * argument */
+    /* [n_pushed] for each pushed variable: the name of its value */
     const char **name;
     /* [n_changes] the changes of variables that the update makes */
     struct dt_closure_change *change;

@@ -8,8 +8,6 @@
 
 #include "strategy/closure_values.h"
 
-/* ---- data sets and values per worker ---- */
-
 static dt_status *add_entry(dt_values *into, const dt_value_entry *e, bool distributed) {
     dt_tensor *t = dt_entry_local(e, 0);
     if (dt_values_find(into, e->name))
@@ -78,8 +76,6 @@ void dt_worker_values_release(dt_worker_values *b) {
     dt_values_unref(b->values);
     *b = (dt_worker_values){0};
 }
-
-/* ---- a closure ---- */
 
 static dt_status *read_arguments(dt_coordinator *c, const dt_work *work, dt_work_head *h) {
     dt_values *args = c->worker.args;

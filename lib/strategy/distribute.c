@@ -128,7 +128,7 @@ static const dt_transform steps_of_workers = {
     .release = release_workers,
 };
 
-/* ---- handles ---- */
+/* ---- handles, and the division of replicas ---- */
 
 static dt_dist_dataset *allocate(dt_strategy *s) {
     dt_dist_dataset *d = dt_alloc(sizeof *d);

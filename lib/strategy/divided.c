@@ -49,8 +49,6 @@ static size_t begin_of(const dt_divided *p, int rank) {
            row_bytes(p);
 }
 
-/* ---- collecting the whole variable ---- */
-
 static dt_status *fetch(void *state, dt_variable *v) {
     dt_divided *p = state;
     DT_TRY(dt_variable_fetch(p->own));
@@ -69,8 +67,6 @@ static void forget(void *state) {
     dt_variable_unref(p->own);
     free(p);
 }
-
-/* ---- creating ---- */
 
 static bool is_divided(const dt_variable *v) { return v->held && v->held->fetch == fetch; }
 
@@ -113,8 +109,6 @@ int64_t dt_divided_bytes(const dt_variable *v) {
     return dt_type_bytes(is_divided(v) ? &((const dt_divided *)v->held->state)->own->type
                                        : &v->type);
 }
-
-/* ---- steps ---- */
 
 void dt_divided_ready(dt_divided *p) {
     if (p->whole->newer == &p->holder || (p->filled && p->written == p->whole->written)) return;

@@ -202,7 +202,7 @@ static dt_status *prepare(const dt_step_call *c, replicas *x, const bool *distri
     return NULL;
 }
 
-/* ---- results of each replica ---- */
+/* ---- results of each replica, and functions ---- */
 static dt_status *take_each_result(const dt_strategy *s, const dt_interpretation *in, int i,
                                    bool single, dt_values *out, const char *name) {
     dt_tensor **t = dt_alloc(dt_size_mul((size_t)in->replicas, sizeof *t));

@@ -187,7 +187,7 @@ dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch) {
     return NULL;
 }
 
-/* ---- positions ---- */
+/* ---- references and positions ---- */
 
 dt_iterator *dt_iterator_ref(dt_iterator *it) {
     it->refs++;

@@ -59,7 +59,7 @@ static bool read_count(const char *name, int64_t *out) {
     return text && dt_parse_int64(text, out);
 }
 
-/* ---- addresses ---- */
+/* ---- addresses and launchers ---- */
 
 void dt_launch_release(dt_launch *l) {
     for (int i = 0; i < l->addresses; i++) free((char *)l->address[i]);
@@ -273,7 +273,7 @@ dt_status *dt_launch_find(dt_launch *out, const dt_rank_option *own) {
     return s;
 }
 
-/* ---- a job's cluster_resolver ---- */
+/* ---- a job's cluster_resolver, and processes alone ---- */
 
 bool dt_launch_has_rank(const dt_rank_option *own) {
     return own->given || dt_environment(DT_RANK_VARIABLE);

@@ -10,8 +10,6 @@
 #include "strategy/cluster.h"
 #include "strategy/place.h"
 
-/* ---- key cluster: describes the hosts, for plan and topology ---- */
-
 struct links {
     double inside, between, latency;
 };
@@ -83,8 +81,6 @@ static dt_status *find_cluster(const struct cluster *c, dt_strategy_spec *out) {
                                                               .usd_hour = c->price_per_hour});
     return NULL;
 }
-
-/* ---- the row ---- */
 
 static const dt_field fields[] = {
     DT_INT(struct multi_worker, workers, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1",

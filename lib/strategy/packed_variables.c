@@ -11,7 +11,7 @@
 #include "pass/sparse.h"
 #include "strategy/variable.h"
 
-/* ---- slices ---- */
+/* ---- layout and slices ---- */
 
 static int64_t rows_of(const dt_type *t) { return t->rank > 0 && t->dim[0] > 0 ? t->dim[0] : 1; }
 

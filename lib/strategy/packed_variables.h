@@ -125,8 +125,7 @@ typedef struct dt_pushed {
     char *slices, *parts;
 } dt_pushed;
 /* Runs the update, if there is one, and adds the differences of state that the worker has changed.
- * argument, result: buffers for the update's arguments and results. The arguments refer to memory
- * of `from`. */
+ * argument, result: buffers for the update's arguments and results. */
 dt_status *dt_packed_apply(const dt_packed_variables *s, const dt_halves *h, dt_compiled *update,
                            dt_view *argument, dt_view *result, const dt_pushed *from) DT_MUST_USE;
 

@@ -24,7 +24,7 @@ static dt_status *receive(dt_ps_task *t, dt_frame *m, char **more) {
     return s;
 }
 
-/* ---- opening and closing ---- */
+/* ---- stores, opening and closing ---- */
 
 void dt_parameter_store_prepare(dt_parameter_program *p, dt_arena *arena) {
     const dt_graph *g = p->run ? dt_compiled_step(p->run) : NULL;

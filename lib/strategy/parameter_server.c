@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ParameterServerStrategy: a coordinator, or tasks of type ps, have the weights. Each worker
- * computes the gradients of one batch at a time without waiting for the others. A worker is one
- * replica, so the global batch is the batch of one closure. Evaluation and everything else happen
+ * computes the gradients of one batch at a time. A worker is one replica, so the global batch is
+ * the batch of one closure. Evaluation and everything else happen
  * in the coordinator's process, so the strategy has one replica.
  */
 #include <stdlib.h>
@@ -216,7 +216,7 @@ static dt_status *place(dt_strategy *s, const dt_strategy_spec *spec) {
     return NULL;
 }
 
-/* ---- threads ---- */
+/* ---- threads, and the row ---- */
 
 static size_t host_length(const char *address) {
     const char *colon = strrchr(address, ':');
@@ -307,7 +307,8 @@ static void list_tasks(const char *const *ps, dt_launch *out) {
     for (int i = 0; i < out->ps; i++) out->ps_address[i] = dt_strdup(ps[i]);
 }
 
-/* Checks that TF_CONFIG makes this process the coordinator of a cluster with tasks of type ps. */
+/* Checks that this process may be the coordinator: it is alone, or the chief of TF_CONFIG's cluster
+ * with tasks of type ps. */
 static dt_status *check_task(const dt_launch *l) {
     if (!l->ps) return dt_launched_alone();
     if (l->task == DT_TASK_WORKER && l->rank == 0 && l->has_chief) return NULL;
