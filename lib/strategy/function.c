@@ -18,8 +18,8 @@
 
 /*
  * Checks the labels that are passed to a step: a class number that has no score is an error before
- * the step runs, as in TensorFlow. Labels of a job's data sets are checked when the job opens; this
- * check is for programs with their own training loops.
+ * the step runs, as in TensorFlow. Labels of a job's data sets are checked in lib/data;
+ * this check is for programs with their own training loops.
  */
 enum { MOST_SHOWN = 20 };
 

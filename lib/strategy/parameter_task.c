@@ -26,7 +26,7 @@ typedef struct serving {
     int64_t version;
     /* how often the coordinator has sent the whole state, or a piece of a single variable */
     int64_t times;
-    /* [workers] the value of `times` when the worker last got the variables that never change;
+    /* [workers] the value of `times` when the worker last got the variables that no update changes;
      * UNKNOWN: the worker has not got them. */
     int64_t *still;
     /* [workers] the worker's request for a version that does not exist yet; without a request, its
@@ -252,7 +252,7 @@ static dt_status *give_piece(void *user, int64_t at, const char *bytes, int64_t 
     return NULL;
 }
 
-/* ---- programs of a coordinator ---- */
+/* ---- programs, the end, and reading variables ---- */
 
 /* Drops all pushes and requests of workers, and the version of the state. If the coordinator sent
  * the programs, frees the variables and the programs, too. */
@@ -304,7 +304,7 @@ static dt_status *give_variable(serving *t, int64_t i) {
     return dt_ps_each_piece(t->own, (int)i, give_piece, t);
 }
 
-/* ---- the loop ---- */
+/* ---- the loop, and serving ---- */
 
 static dt_status *obey(serving *t, const dt_arrival *a) {
     dt_status *s = NULL;

@@ -63,7 +63,7 @@ typedef struct dt_ps_task {
 } dt_ps_task;
 
 typedef struct dt_ps_tasks {
-    dt_ps_task *task; /* [n] the tasks of the cluster */
+    dt_ps_task *task; /* [n] the tasks of the cluster; with dt_server_join only its own */
     int n;            /* number of tasks; 0: the coordinator has all variables */
     /* The largest possible number of workers. Tasks know workers by numbers from 0; the coordinator
      * has the number `workers`. */
@@ -73,8 +73,7 @@ typedef struct dt_ps_tasks {
 
 /* The variables and programs of a coordinator, and how they are divided among tasks. */
 typedef struct dt_ps_division {
-    /* [n] the variables to divide: all that updates read or change, except slots. Those that
-     * workers read come first. */
+    /* [n] the variables to divide, without slots. Those that workers read come first. */
     dt_variable *const *variable;
     int n;
     int n_read; /* number of variables that workers read, and so get from the tasks */
@@ -111,7 +110,7 @@ dt_status *dt_ps_serve(dt_ps_tasks *c, dt_ps_task *own, dt_strategy *compile) DT
 void dt_ps_describe(const dt_ps_task *t, dt_str *out);
 dt_status *dt_ps_read(dt_ps_task *t, const dt_arrival *from, dt_strategy *s,
                       dt_arena *arena) DT_MUST_USE;
-/* Frees what a task owns. */
+/* Frees what a task owns, except variables that dt_ps_read has made. */
 void dt_ps_release(dt_ps_task *t);
 
 /* Connects this process with the tasks. number: of the worker, or `workers` for the coordinator. */

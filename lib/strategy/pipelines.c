@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts between examples, which are lists of tensors in lib/data, and named values. The caller's
- * functions (filter, map, interleave) see only named values.
+ * Pipelines of C programs: converts between examples, which are lists of tensors in lib/data, and
+ * named values, and calls the program's functions (filter, map, interleave), which see only named
+ * values.
  */
 #include "strategy/iterators.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the replicas and devices of each strategy row. */
+/* Finds the replicas, devices and hosts of strategies, and reads keys that several of them
+ * share. */
 #ifndef DT_STRATEGY_PLACE_H
 #define DT_STRATEGY_PLACE_H
 
@@ -47,8 +48,8 @@ extern const dt_field dt_addresses_fields[];
     DT_ONE_OF(cluster_resolver, DT_FORMS(DT_TABLE(type, cluster_resolver, dt_addresses_fields)),   \
               .as = DT_TREE_MAP, DT_SET(type, cluster_resolver.given),                             \
               DT_AT(type, cluster_resolver.at), __VA_ARGS__)
-/* Sets the launch by the addresses, if they are given. Fails with LAUNCH if they contradict the
- * environment. */
+/* Sets the launch by the addresses, if they are given. Fails with LAUNCH if there is only one, or
+ * they contradict the environment. */
 dt_status *dt_addresses_launch(const dt_addresses *a, const dt_rank_option *own,
                                dt_launch *out) DT_MUST_USE;
 

@@ -57,7 +57,7 @@ dt_status *dt_compiled_priced(dt_compiled *c, int64_t rows, const dt_spmd **out)
     return NULL;
 }
 
-/* ---- what would fit into memory ---- */
+/* ---- memory ---- */
 
 static dt_status *check(const dt_compiled *c, int64_t rows, const dt_device *d) {
     dt_spmd *program = NULL;

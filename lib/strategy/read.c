@@ -177,7 +177,7 @@ void dt_strategy_spec_release(dt_strategy_spec *spec) {
     spec->assignment = NULL;
 }
 
-/* ---- devices ---- */
+/* ---- devices, and the tables ---- */
 
 /* Parses all names separately, so that each error has the location of its device. */
 static dt_status *parse_names(const dt_texts *devices, dt_device_name *out) {

@@ -194,7 +194,7 @@ dt_status *dt_function_trace(const dt_function *f, const dt_step_call *c, dt_gra
     return dt_trace_end(t, out);
 }
 
-/* ---- properties of a recording ---- */
+/* ---- recordings ---- */
 
 bool *dt_distributed_arguments(const dt_graph *g, const dt_values *args) {
     bool *distributed = dt_alloc((size_t)g->n_args + 1);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce: combines the replicas' values of one entry into one tensor. Adds in replica order, in
- * double for floats and in 64 bits for integers. A mean of integers over several values is a float,
- * as in TensorFlow: float64 for 32- and 64-bit integers, float32 for smaller ones.
+ * reduce, and gather below. reduce combines the replicas' values of one entry into one tensor. It
+ * adds in replica order, in double for floats and in 64 bits for integers. A mean of integers over
+ * several values is a float, as in TensorFlow: float64 for 32- and 64-bit integers, float32 for
+ * smaller ones.
  *
  * If axes are given, the values along them are added as well, one replica after the other. A mean
  * divides by the number of all values that were summed, so replicas may have different sizes.
@@ -172,7 +173,7 @@ static dt_status *reduce_each(const dt_strategy *s, reduction *r, const dt_value
     return reduce_entry(r, e, out);
 }
 
-/* ---- the call ---- */
+/* ---- the calls ---- */
 
 static dt_status *reduce(const dt_strategy *s, reduction *r, const dt_values *values,
                          dt_tensor **out) {

@@ -45,7 +45,7 @@ static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z) {
     return simplify_unrolled(z);
 }
 
-/* ---- dividing work among workers ---- */
+/* ---- dividing work, and the request ---- */
 
 static void take_share_of_replicas(const dt_compiled *c, dt_sized *z) {
     const int first = c->cluster->rank * c->own_replicas;

@@ -192,7 +192,7 @@ const dt_resolver *dt_strategy_cluster_resolver(const dt_strategy *s) {
     return s ? s->resolver : NULL;
 }
 
-/* ---- the device ---- */
+/* ---- the device, and rows ---- */
 
 void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels) {
     s->threads = threads;

@@ -7,8 +7,7 @@
  *     array([[1.  , 2.25],
  *            [3.5 , 4.  ]], dtype=float32)
  *
- * Two things differ from NumPy: long rows are not wrapped, and there is no blank line between
- * planes.
+ * Unlike NumPy, it does not wrap long rows, and leaves no blank line between planes.
  */
 #include "strategy/variable.h"
 

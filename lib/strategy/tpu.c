@@ -123,7 +123,7 @@ dt_status *dt_experimental_tpu_strategy(dt_strategy **out, dt_resolver *r,
     return dt_tpu_strategy(out, r, &(dt_tpu_options){.device_assignment = device_assignment});
 }
 
-/* ---- queries ---- */
+/* ---- queries, and keys ---- */
 
 int dt_strategy_logical_devices(const dt_strategy *s) {
     DT_LIVE(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a step that cannot be made one graph for all replicas, replica by replica. The interpreter
- * executes the step as recorded, with each replica's own rows. The results are laid out as those of
+ * executes the step with each replica's own rows. The results are laid out as those of
  * other steps.
  */
 #include "strategy/compiled.h"

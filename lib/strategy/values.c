@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Named lists of tensors. */
+/* Named lists of tensors, also from a function per replica; saving a tensor. */
 #include "strategy/values.h"
 
 #include <math.h>
@@ -251,7 +251,7 @@ void dt_values_set_each(dt_values *v, const char *name, int replicas) {
     ((dt_value_entry *)dt_values_find(v, name))->each = replicas;
 }
 
-/* ---- the value of one replica ---- */
+/* ---- entries ---- */
 
 static dt_tensor *cut_from_whole(const dt_value_entry *e, int replica) {
     dt_type type = e->whole->type;

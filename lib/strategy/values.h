@@ -24,8 +24,8 @@ typedef struct dt_value_entry {
     dt_tensor *whole;
     dt_replication spread; /* how `whole` is spread over replicas */
     int64_t *offsets;      /* if spread is ROWS: [n + 1] the first row of each replica in `whole` */
-    /* The strategy on whose devices the local tensors are; a counted reference. NULL: they are on
-     * the host. */
+    /* The strategy on whose devices the tensors made from `whole` are; a counted reference. NULL:
+     * they are on the host. */
     dt_strategy *strategy;
 } dt_value_entry;
 

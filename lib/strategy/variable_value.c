@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables outside of step functions: reading, assigning and adding. Writes change each copy. The
+ * Variables outside of step functions: reading, assigning, adding, scattering and restoring. The
  * copies of a SyncOnReadVariable are combined when it is read.
  */
 #include "op/cells.h"

@@ -12,11 +12,12 @@
 /*
  * Copies of the weights that a pool sends to its workers. A copy of a version is made when it is
  * first sent or, with in_order, when the version is made. It is kept as long as a closure may pull
- * that version. Without in_order, only some copies contain the values that never change, for
- * workers that lack them.
+ * that version. Without in_order, only some copies contain the values that no update changes,
+ * for workers that lack them.
  */
 
-/* Makes a copy of the current weights. all: whether to include the values that never change. */
+/* Makes a copy of the current weights. all: whether to include the values that no update
+ * changes. */
 static dt_status *worker_pool_publish(dt_worker_pool *c, bool all) {
     const dt_sent most = c->spec.how->in_order ? DT_SENT_BY_ROWS
                          : all                 ? DT_SENT_ONCE
@@ -24,7 +25,7 @@ static dt_status *worker_pool_publish(dt_worker_pool *c, bool all) {
     return dt_packed_versions_add(&c->copies, c->spec.packed, c->closures.version, most);
 }
 
-/* Records that worker w gets the values that never change with this copy. If they differ from
+/* Records that worker w gets the values that no update changes with this copy. If they differ from
  * those sent last, other workers need them again. */
 static void remember_still(dt_worker_pool *c, int w, dt_shared *copy) {
     if (c->with_still == copy) return;
@@ -45,8 +46,8 @@ static dt_status *worker_pool_find_copy(dt_worker_pool *c, int w, int64_t versio
     return NULL;
 }
 
-/* Whether worker w lacks the current version of the values that never change. If true, the caller
- * must send them, since the pool counts them as sent. */
+/* Whether worker w lacks the current version of the values that no update changes. If true, the
+ * caller must send them, since the pool counts them as sent. */
 static bool worker_pool_lacks_still(dt_worker_pool *c, int w) {
     if (c->spec.packed->slices.still_bytes == 0) return false;
     if (c->set && (!c->with_still || dt_packed_differs(c->spec.packed, c->with_still->data)))

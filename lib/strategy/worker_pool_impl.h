@@ -23,8 +23,8 @@ typedef struct dt_pool_peer {
     /* whether the worker has got the rows of tables that its closure looks up, or need not ask for
      * any */
     bool answered;
-    /* The pool's `still` when this worker last got the values that never change; 0: it never got
-     * them. */
+    /* The pool's `still` when this worker last got the values that no update changes; 0: it never
+     * got them. */
     int64_t still;
     int64_t given_ns;
 } dt_pool_peer;

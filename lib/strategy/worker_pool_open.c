@@ -42,8 +42,7 @@ static dt_status *push_failure(const serving *t, const dt_frame *work, dt_status
     return push(t, &(dt_frame){.kind = DT_FRAME_FAILED, .number = work->number}, &text);
 }
 
-/* ---- a closure: its own errors are sent to the coordinator; only errors of the link are returned
- * ---- */
+/* ---- closures, and opening a pool ---- */
 
 static dt_status *serve_request(serving *t, const dt_work *work) {
     dt_str_clear(&t->request);
