@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libdtrain: train models on one core or on a simulated pod, with the contract of tf.distribute,
- * from C.
+ * libdtrain: train models on CPU cores, on accelerators or on a simulated pod, with the contract of
+ * tf.distribute, from C.
  *
  * A program creates a strategy, creates models and optimizers in its scope, and then either calls
  * dt_model_fit or writes its own loop around dt_strategy_run. examples/mirrored_mlp.c and
@@ -9,9 +9,9 @@
  *
  * Conventions
  *
- *   Errors     Functions that can fail return `dt_status *`; NULL is success. On failure
- *              DT_TRY(call) returns the status to the caller, and DT_GO(s, call) jumps to the label
- *              `out`. dt_report prints the error, frees it and returns the exit code.
+ *   Errors     Almost all functions that can fail return `dt_status *`; NULL is success. On
+ *              failure DT_TRY(call) returns the status to the caller, and DT_GO(s, call) jumps to
+ *              the label `out`. dt_report prints the error, frees it and returns the exit code.
  *   Handles    are opaque and reference-counted, and keep alive what they need. Out-parameters
  *              follow getline(3): pass the address of a pointer that is NULL or holds a handle you
  *              own, which is replaced. Every dt_x_unref accepts NULL. After its last reference is

@@ -42,7 +42,7 @@ typedef struct dt_status dt_status;
         if (((s) = (expression)) != NULL) goto out;                                                \
     } while (0)
 
-DT_API int dt_status_code(const dt_status *s);   /* exit code of sysexits.h; 0 for NULL */
+DT_API int dt_status_code(const dt_status *s);   /* exit code (docs/exit-codes.md); 0 for NULL */
 DT_API int dt_status_number(const dt_status *s); /* the error's number: 17 for DT017 */
 /* the kind of error, named like an exception of Python or TensorFlow: "ValueError",
  * "NotFoundError", ... */
@@ -67,8 +67,9 @@ DT_API int dt_report(dt_status *s);
 /* The long explanation of an error number: what it means, an example, and what to do. NULL: no such
  * number. */
 DT_API const char *dt_explain(int number);
-/* The entry of names[n] closest to `name` by edit distance, ignoring case, for "did you mean"
- * hints. NULL: none is close. */
+/* The entry of names[n] that `name` probably means, ignoring case, for "did you mean" hints: one
+ * that begins with `name`, else the closest by edit distance, else one that is the last word of
+ * `name`. NULL: there is none. */
 DT_API const char *dt_nearest(const char *name, const char *const *names, int n);
 /* Returns the error DT129 for a name that does not mean a file on this machine, such as
  * s3://bucket/run, dbfs:/run, me@host:run, C:\run or ~/run. The library calls it for paths of files

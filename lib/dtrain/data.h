@@ -25,8 +25,11 @@ DT_API dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...) DT_
 DT_API dt_status *dt_dataset_from_values(dt_dataset **out, const dt_values *examples,
                                          const char *format, ...) DT_CHECKED DT_FORMAT(3, 4);
 DT_API void dt_dataset_unref(dt_dataset *d);
-DT_API int64_t dt_dataset_examples(const dt_dataset *d);   /* number of training examples */
-DT_API int64_t dt_dataset_batch_size(const dt_dataset *d); /* the global batch size */
+/* number of training examples; of a pipeline, its cardinality */
+DT_API int64_t dt_dataset_examples(const dt_dataset *d);
+/* the global batch size, 0 with per_replica_batch_size before the first use; of a pipeline, what
+ * dt_dataset_static_batch_size returns, 0 if that is an error */
+DT_API int64_t dt_dataset_batch_size(const dt_dataset *d);
 
 typedef struct dt_dist_dataset dt_dist_dataset;
 typedef struct dt_iterator dt_iterator;

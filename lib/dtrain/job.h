@@ -121,7 +121,7 @@ typedef enum dt_explained_as {
 
 /* The scores of a class or a label; 0 if a quotient has the divisor 0. */
 typedef struct dt_class_score {
-    const char *name;        /* name of the class; if it has none, its number */
+    const char *name;        /* name of the class; if it has none, its number; NULL: an average */
     int64_t number, support; /* number: index of the class; support: number of its examples */
     double precision, recall, f1_score;
 } dt_class_score;
@@ -291,7 +291,8 @@ typedef struct dt_event {
      * metrics cover the epoch so far. */
     const dt_metric *metrics;
     int n_metrics;
-    /* eval within an epoch of fit: the metrics of the epoch's steps up to now */
+    /* eval within an epoch of fit, but not after the last step of the run: the metrics of the
+     * epoch's steps up to now */
     const dt_metric *training;
     int n_training;
     /* checkpoint, end, and eval of evaluate: path of the checkpoint, and hash of its weights; start

@@ -19,8 +19,8 @@ typedef struct dt_history dt_history;
 
 /* Creates a model from a job file's `model`, {type: functional, layers: [...]}, or from a list of
  * layers alone, which is a sequential model. Its variables are created at once, in the current
- * scope. The model remembers this scope: compile, fit and evaluate enter it. Initial values depend
- * on the seed, which is 0 unless you call dt_model_seed. */
+ * scope. The model remembers this scope: compile, fit, evaluate, predict and save enter it. Initial
+ * values depend on the seed, which is 0 unless you call dt_model_seed. */
 DT_API dt_status *dt_model_create(dt_model **out, const char *format, ...) DT_CHECKED
     DT_FORMAT(2, 3);
 DT_API void dt_model_unref(dt_model *m);
@@ -51,8 +51,8 @@ DT_API dt_status *dt_model_predict_outputs(dt_model *m, dt_dataset *data,
  * and then renamed. An existing checkpoint at `path` is replaced; anything else there is an error.
  */
 DT_API dt_status *dt_model_save(dt_model *m, const char *path) DT_CHECKED;
-/* Creates a model in the current scope from a directory that dt_model_save or a run has written.
- * Training resumes where it stopped. */
+/* Creates a model in the current scope from a directory that dt_model_save or a run has written. If
+ * it was saved compiled, it is compiled, and its optimizer's state is loaded too. */
 DT_API dt_status *dt_model_load(dt_model **out, const char *path) DT_CHECKED;
 /* the number of parameters, trainable or not */
 DT_API int64_t dt_model_parameters(const dt_model *m);
