@@ -421,9 +421,10 @@ typedef struct dt_predict_request {
     /* Path of a checkpoint, a run or a saved model; NULL: the newest checkpoint in output.dir. */
     const char *checkpoint;
     /* Input to use instead of the job's data; the `map` of the model's inputs is applied to it. A
-     * file whose format is recognized by its content (NPY, NPZ, IDX, CSV, JSON lines, TFRecord,
-     * pictures; gzip), a folder of images, a text for a job on text, or "-" for standard input,
-     * whose rows are processed as they arrive. NULL: none. */
+     * file whose format is recognized by its content (NPY, NPZ, IDX, CSV, JSON lines, LIBSVM,
+     * TFRecord, pictures; gzip), a folder or pattern of images, or "-" for standard input, whose
+     * rows are processed as they arrive. For a job on a text also a text, for one on folders of
+     * texts a text, or a folder or pattern of texts. NULL: none. */
     const char *input;
     const char *split; /* part of the job's data: "validation", "test", "train" */
     /* columns of `input`, CSV or JSON lines, to copy to the predicted rows; 0: none */
