@@ -26,8 +26,8 @@ typedef struct dt_topology_options {
     const int64_t *coordinates_shape; /* coordinates_rank sizes: tasks, devices of a task, 4 */
     int coordinates_rank;             /* length of coordinates_shape: 3 */
 } dt_topology_options;
-/* Creates a topology. ValueError: shapes other than those in dt_topology_options. IndexError:
- * coordinates outside the mesh. */
+/* Creates a topology. ValueError: shapes other than those in dt_topology_options, or more than 2^24
+ * positions or devices. IndexError: coordinates outside the mesh. */
 DT_API dt_status *dt_topology_create(dt_topology **out,
                                      const dt_topology_options *options) DT_CHECKED;
 /* Reads TopologyProto bytes. DecodeError: not such a message. ValueError: the message does not
@@ -75,7 +75,9 @@ typedef struct dt_device_assignment_options {
 } dt_device_assignment_options;
 /* DeviceAssignment.build; options NULL: one replica with one core. ValueError: a list is not 4
  * numbers of at least 1, the block or the replicas do not fit the mesh, or rings are not possible.
- * AssertionError: devices are missing that the assignment needs. */
+ * If the topology lacks devices, a replica is not a block, but consecutive devices in the order of
+ * tasks, whatever device_order_mode is. AssertionError: there are not enough of them, or a stride
+ * is not 1. */
 DT_API dt_status *
 dt_device_assignment_build(dt_device_assignment **out, const dt_topology *topology,
                            const dt_device_assignment_options *options) DT_CHECKED;
