@@ -338,7 +338,7 @@ static void name_values(const dt_job *j, dt_class_names *out) {
 }
 
 /* Takes class names from the checkpoint. If it has none, takes them from the job's data, if that is
- * open. */
+ * open and the job has `compile`. */
 static dt_status *name_classes(const dt_job *j, const dt_saved *c, dt_class_names *out) {
     dt_match match;
     DT_TRY(dt_class_names_read(c, &j->model, j->arena, out));

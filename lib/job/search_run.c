@@ -312,8 +312,9 @@ static void try_slice(search *s, const dt_slice *slice, int slices) {
     dt_topology_unref(t);
 }
 
-/* Tries the slices of a chip whose number of chips is a power of two, in their usual shapes, from
- * large to small; the largest also several times, joined by a network. */
+/* Tries the slices of a chip whose number of chips is a power of two, and not more than a job can
+ * have, in their usual shapes, from large to small; the largest also several times, joined by a
+ * network. */
 static void try_chip(search *s, const dt_chip *chip) {
     int n, last = 0;
     DT_LOCAL dt_slice *all = dt_slices_of(chip, &n);

@@ -5,7 +5,7 @@
  *     name_bytes  dtype  rank  per_replica   int32 each
  *     dim[rank]                              int64 each
  *
- * Any program can connect and send a message, so everything in it is checked.
+ * A message may come from another program, so everything in it is checked.
  */
 #include "strategy/closure_values.h"
 
