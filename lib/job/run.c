@@ -15,8 +15,8 @@
 /*
  * Keeps the last evaluation of each part in evaluation.PART.json in output.dir, for reports. The
  * file names the checkpoint with its generation and the digest of its weights, so that a reader can
- * check whether it is still current. Evaluations of other files, or of only some batches of a part,
- * are not kept.
+ * check whether it is still current. Evaluations of other files, of only some batches of a part, of
+ * other runs' checkpoints, or with a loss that is not finite, are not kept.
  */
 
 static void put_evaluation(dt_json *j, const dt_saved *c, const dt_event *e, const char *outputs) {
