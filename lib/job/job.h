@@ -116,7 +116,8 @@ void dt_job_prefix_paths(dt_job *j, const char *prefix);
  * since the run's checkpoint may have the model. */
 dt_status *dt_job_import_model(dt_job *j) DT_MUST_USE;
 /* Takes the model from the run's newest checkpoint if j->no_model says that its file is missing;
- * fails with that error if the run has no checkpoint. Called once output.dir is known. */
+ * fails with that error if the run has no checkpoint with layers, or the job has layers beside the
+ * file. Called once output.dir is known. */
 dt_status *dt_job_recall_model(dt_job *j) DT_MUST_USE;
 
 /* ---- substitute.c ---- */
