@@ -289,18 +289,19 @@ static void put_split(const dt_draft *d, const sizes *z, dt_str *out) {
 }
 
 /* Returns a name for the job: that of the first file or folder, up to its first dot, with '_' in
- * place of all but letters, digits and '-'. If that is empty, returns the name of the target. */
+ * place of all but letters, digits and '-'. "job" if that is empty. */
 static const char *job_name(const dt_draft *d) {
     size_t given;
     const char *path = dt_guess_path(d->guess->files[0], &given), *end = path + strlen(path);
     while (end > path && end[-1] == '/') end--;
     const char *base = end;
     while (base > path && base[-1] != '/') base--;
+    while (*base == '.') base++; /* a hidden file */
     const size_t n = strcspn(base, "./");
     char *name = dt_arena_printf(d->arena, "%.*s", n < 60 ? (int)n : 60, base);
     for (char *p = name; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '-') *p = '_';
-    return *name ? name : d->element;
+    return *name ? name : "job";
 }
 
 static void put_head(const dt_draft *d, dt_str *out) {

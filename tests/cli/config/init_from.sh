@@ -91,3 +91,6 @@ head -n 20 topics.jsonl >shapes/circle/9.png
 refused --from shapes
 refused tabular --from a.csv
 refused --target y
+# the name of a hidden file
+seq -s ' a line of text ' 2000 >.play.txt
+"$DTRAIN" config init --from .play.txt | grep '^name:'
