@@ -104,8 +104,8 @@ static void gather_line(int ranks, dt_moves *out) {
  *     round 2   a b c d a b c d a b c d a b c d      0 <-> 2, 1 <-> 3
  *
  * It takes log2(ranks) rounds, the fewest possible, so it is best for small buffers. It sends as
- * many bytes as a ring, but each over more links. In reverse it is recursive halving, which adds in
- * a balanced tree. The number of ranks must be a power of two.
+ * many bytes as a ring, but over more links. In reverse it is recursive halving, which adds in a
+ * balanced tree. The number of ranks must be a power of two.
  */
 static void gather_halving(int ranks, dt_moves *out) {
     for (int round = 0, size = 1; size < ranks; round++, size *= 2)

@@ -49,12 +49,13 @@ typedef struct dt_moves {
 } dt_moves;
 void dt_moves_add(dt_moves *m, dt_move move);
 
-/* An algorithm for an all-gather: a row of the table in coll/algorithms.c. */
+/* An algorithm for an all-gather, in the table in coll/algorithms.c, or for an all-to-all, in
+ * coll/torus.c. */
 typedef struct dt_algorithm {
-    const char *name; /* name of the algorithm, such as "ring" */
+    const char *name; /* name of an algorithm in the table, such as "ring" */
     int chunks;       /* number of chunks per rank */
-    /* Appends the moves of an all-gather to *out, round by round. Rank i owns chunks i * chunks to
-     * (i + 1) * chunks - 1. */
+    /* Appends the moves to *out, round by round. Rank i owns chunks i * chunks to (i + 1) * chunks
+     * - 1. */
     void (*gather)(int ranks, dt_moves *out);
 } dt_algorithm;
 

@@ -131,8 +131,7 @@ bool dt_dcn_price(const dt_chip *chip, int slices, dt_collective c, double bytes
 
 /* ---- slices ---- */
 
-/* An exchange for which the costs of several algorithms are compared. `best` has the fastest so
- * far. */
+/* An exchange for which the costs of algorithms are compared. `best` has the fastest so far. */
 typedef struct question {
     const dt_collective_request *x;
     dt_wires wires;      /* the links, with nominal rates */

@@ -8,10 +8,10 @@
  * of the torus, by the schedule that is fastest for so many bytes (coll/torus.h). Other groups use
  * a ring through their ranks in ascending order, in one direction or both, or doubling distances,
  * whichever is fastest, with contention counted link by link (coll/irregular.h). An all-to-all and
- * a permute send direct messages, and a broadcast goes down a tree. On grids, moves are listed for
- * one row of chips at most, so the cost for thousands of chips is computed within milliseconds. On
- * a cluster of hosts, all collectives work in two tiers, inside hosts and between them
- * (exchange.c).
+ * a permute send direct messages, and a broadcast goes down a tree. For the first three, on grids,
+ * moves are listed for one row of chips at most, so the cost for thousands of chips is computed
+ * within milliseconds. On a cluster of hosts, all collectives work in two tiers, inside hosts and
+ * between them (exchange.c).
  *
  * There are three costs. `seconds` is for real hardware: links at their measured efficiency, plus
  * the time to start. `ideal_s` is for the fastest schedule on perfect links, without the time to
@@ -45,8 +45,8 @@ typedef struct dt_exchange_price {
     double latency_s;
     /* The number of bytes of all groups, in one direction, over the link that carries the most. */
     double busiest_link;
-    /* the same number for links along x, y and z in each direction; [1]: that of larger
-     * coordinates */
+    /* the same number for links along x, y and z in each direction, 0 on a cluster of hosts; [1]:
+     * that of larger coordinates */
     double way[3][2];
     /* The algorithm that was chosen: "torus 6 colours 3 phases", "line"; "": nothing is sent. */
     char schedule[48];

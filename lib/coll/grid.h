@@ -23,9 +23,11 @@
 enum { DT_GRID_SIDE = 256, DT_GRID_AXES = 4, DT_CORE_AXIS = 3 };
 
 typedef struct dt_grid_axis {
-    int size;   /* size of the topology's mesh along the axis */
-    bool wrap;  /* whether a link joins the two ends of the mesh along the axis, and does not
-                 * twist */
+    /* size of the topology's mesh along the axis, or the ring's length in a view (dt_torus.view) */
+    int size;
+    /* whether an untwisted link joins the two ends of the mesh along the axis, or the axis is the
+     * ring of a view */
+    bool wrap;
     int ranks;  /* number of ranks of a group along the axis; 1: groups do not extend along it */
     int stride; /* distance between neighbouring ranks of a group along the axis; 0: one rank */
     /* Whether the last of 3 or more ranks of a group is as close to the first one, over the link

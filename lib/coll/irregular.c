@@ -12,8 +12,6 @@ static const int *coordinates_of(const dt_collective_request *x, int group, int 
     return &x->place[4 * (group * x->ranks + rank)];
 }
 
-/* ---- rings ---- */
-
 /* Adds the loads of a step of the ring: every rank sends one byte to the next rank or, if `back`,
  * to the previous one. */
 static void add_step(dt_loads *l, const dt_collective_request *x, bool back) {
@@ -31,7 +29,7 @@ static void note_links(dt_wire_price *p, const dt_loads *l, double bytes) {
 }
 
 /* Returns the seconds of all rounds of an all-gather, given the loads of one step of the ring.
- * both: chunks travel both ways round, so there are half as many rounds. */
+ * both: chunks travel both ways round, so there are about half as many rounds. */
 static double gather_seconds(const dt_collective_request *x, bool both, const dt_loads *l,
                              const dt_wires *w) {
     const double link = dt_loads_link(l), chip = dt_loads_chip(l), chunk = x->bytes / x->ranks;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Costs of exchanges between ranks at any coordinates. Every message of all groups is routed and
- * counted on its links. */
+/* Costs of exchanges between ranks at any coordinates. Messages of all groups are routed and
+ * counted on their links. */
 #ifndef DT_COLL_IRREGULAR_H
 #define DT_COLL_IRREGULAR_H
 
@@ -19,10 +19,9 @@ dt_wire_price dt_direct_cost(const dt_collective_request *x, const dt_wires *wir
 /* Returns the cost of a broadcast of rank 0's buffer in pieces, down a tree: along the first axis
  * of the grid, then from all ranks there along the second, and so on; without a grid (NULL), from
  * rank to rank in both directions. *pieces becomes the time of the whole buffer on the busiest link
- * divided by the latency of the longest step of the tree, rounded down, in [1, 1e6], so that a
- * piece takes about as long as that latency. The time is (depth of the tree + pieces - 1) times the
- * longer of a piece's time and the latency: rounds in which the tree fills are counted like full
- * ones. */
+ * or chip divided by the latency of the longest step of the tree, rounded down, in [1, 1e6];
+ * without latency 1. The time is (depth of the tree + pieces - 1) times the longer of a piece's
+ * time and the latency: rounds in which the tree fills are counted like full ones. */
 dt_wire_price dt_spread_cost(const dt_collective_request *x, const dt_grid *grid,
                              const dt_wires *wires, int *pieces);
 

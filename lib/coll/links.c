@@ -47,9 +47,9 @@ static void step_along(dt_loads *l, const int from[3], int axis, int steps, bool
     }
 }
 
-/* Moves the position `at` along one axis to coordinate `to`, by the shorter direction, and adds the
- * bytes to the links on the way; if both directions are equally long, half to each. Returns the
- * number of links of one direction. */
+/* Moves the position `at` along one axis to coordinate `to`, by the shorter direction if the axis
+ * wraps around, and adds the bytes to the links on the way; if both directions are equally long,
+ * half to each. Returns the number of links of one direction. */
 static int go(dt_loads *l, int at[3], int axis, int to, double bytes) {
     const dt_topology *t = l->topology;
     const int size = t->mesh[axis], ahead = (to - at[axis] + size) % size, behind = size - ahead;

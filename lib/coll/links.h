@@ -3,11 +3,11 @@
  * Counts bytes on links: each message is routed, and its bytes are added to every link on its way,
  * by direction.
  *
- * A message takes the shorter direction along each axis; if both are equally long, half of it takes
- * each. A message along n axes is split evenly over n orders of them, each of which begins with
- * another axis (x y z, y z x, z x y), so that two chips that differ in two axes are joined by two
- * disjoint routes. In a twisted slice a message is not split: it takes one shortest route
- * (dt_topology_route). Bytes between cores of one chip are counted for that chip.
+ * A message takes the shorter direction along each axis that wraps around; if both are equally
+ * long, half of it takes each. A message along n axes is split evenly over n orders of them, each
+ * of which begins with another axis (x y z, y z x, z x y), so that two chips that differ in two
+ * axes are joined by two disjoint routes. In a twisted slice a message is not split: it takes one
+ * shortest route (dt_topology_route). Bytes between cores of one chip are counted for that chip.
  */
 #ifndef DT_COLL_LINKS_H
 #define DT_COLL_LINKS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ways to use a grid. The names and the numbers of colours are those that the compiler of real
- * TPUs gives: for large buffers one-way rings, with a colour for each rotation of the axes and
- * each direction; for small buffers two-way rings ("pincer"), which have half the hops.
+ * The ways to use a grid. The numbers of colours of rings are those of the compiler of real TPUs:
+ * for large buffers one-way rings, with a colour for each rotation of the axes and each direction;
+ * for small buffers two-way rings ("pincer"), which have about half the hops.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +31,8 @@ static void name_it(dt_torus *s, const char *what, int axes) {
 }
 
 /* Makes a schedule of n rings, each used in both directions: the buffer has 2 n parts (colours),
- * each of which starts with another axis and direction. Returns false if some axis is not a ring,
- * or the ranks of a group are on one chip. */
+ * each of which takes the axes in another order or the other direction. Returns false if some axis
+ * is not a ring, or the ranks of a group are on one chip. */
 static bool one_way(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     for (int i = 0; i < n; i++)
@@ -113,7 +113,7 @@ int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_
  * (tests/support/schedule_cost.c).
  */
 
-/* The chunks on the links of a row in each round of an algorithm's all-gather. */
+/* The chunks on the links of a row in each round of an algorithm. */
 typedef struct profile {
     int rounds, size;
     int *hops; /* [rounds] number of links on the longest way of a message */
@@ -179,8 +179,6 @@ static void profile_release(profile *p) {
     free(p->link);
 }
 
-/* ---- phases ---- */
-
 /* The bytes on the links of a row, by axis and direction, added over all colours, since they share
  * the links. */
 typedef struct rows {
@@ -210,8 +208,9 @@ static double most_of(const dt_grid *g, const rows *r) {
     return m;
 }
 
-/* Adds the bytes of one round of a colour to b->phase, and returns the seconds that the round takes
- * by itself. chunk: bytes of a chunk, added over all participating cores of a chip. */
+/* Adds the bytes of one round to b->phase, and returns the seconds that the round takes by itself.
+ * chunk: bytes of a chunk; along x, y and z added over all participating cores of a chip, which
+ * share its links; along the axis of cores of one core. */
 static double price_round(bill *b, const profile *p, int axis, int round, double chunk) {
     /* Only the first lap of a ring with several laps is counted, since all laps are alike. */
     const int size = b->s->view[0].axis[axis].size;
@@ -239,8 +238,7 @@ static void larger(double *most_so_far, double v) {
 }
 
 /* Raises *slowest to the seconds, and *latency to the seconds of the hops, of one phase of a colour
- * without interference from other colours. bytes: the colour's part of the buffer, which each
- * participating core of a chip has, so the links of a chip carry it once per core. */
+ * without interference from other colours. bytes: the colour's part of the buffer. */
 static void price_color(bill *b, int color, int phase, bool backwards, double bytes,
                         double *slowest, double *latency) {
     const dt_color *c = &b->s->color[color];
@@ -274,7 +272,7 @@ static void price_phase(bill *b, int phase, bool backwards, double bytes) {
     memset(&b->phase, 0, sizeof b->phase);
 }
 
-/* Returns an empty bill. It has 32 KiB, too much for the stacks of some threads. */
+/* Returns an empty bill. It has over 32 KiB, too much for the stacks of some threads. */
 static bill *bill_open(const dt_torus *s, const dt_wires *wires) {
     bill *b = dt_alloc(sizeof *b);
     b->s = s;
@@ -319,10 +317,10 @@ static void gather_all_pairs(int ranks, dt_moves *out) {
 
 /* Returns the cost of an all-to-all whose messages go along one axis after the other. bytes: what a
  * group holds, so that each pair of ranks exchanges bytes / ranks^2. All rows of an axis carry the
- * same, so one row is priced. In it, any two coordinates exchange bytes / ranks^2 * (ranks /
- * axis.ranks) * cores, where `cores` counts the cores of a chip in all groups, which share its
- * links. Along the axis of cores, only messages within a chip count: bytes / ranks^2 for each pair
- * of cores. */
+ * same, so one row is priced. In it, the coordinates of any two ranks of a group exchange bytes /
+ * ranks^2 * (ranks / axis.ranks) * cores, where `cores` counts the cores of a chip in all groups,
+ * which share its links. Along the axis of cores, only messages within a chip count: bytes /
+ * ranks^2 for each pair of cores. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires) {
     static const dt_algorithm all_pairs = {.chunks = 1, .gather = gather_all_pairs};
     const dt_torus s = {.view = {*g}, .twisted = {-1}, .views = 1, .colors = 1};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives on tori, as colours and phases. A colour is one of several equal parts of the buffer.
- * It is exchanged along the axes of the grid one after the other, in one phase for each axis: on a
- * ring or a line along that axis, in all rows of the grid at once. Other colours take the axes in
- * another order or in the other direction, so that all links are always in use. On a torus of two
- * axes, reduce-scatter:
+ * Collectives on tori, as colours and phases. A colour is one of the equal parts of the buffer. It
+ * is exchanged along the axes of the grid one after the other, in one phase for each axis: for
+ * example on a ring or a line along that axis, in all rows of the grid at once. Other colours take
+ * the axes in another order or in the other direction, so that more links are in use. On a torus of
+ * two axes, reduce-scatter:
  *
  *                    phase 1       phase 2
  *     colour 1       x up          y up           of V/4; a phase leaves V/4 / length of the axis,
@@ -13,8 +13,8 @@
  *     colour 4       y down        x down
  *
  * An all-gather is this in reverse; an all-reduce consists of both. The cores of a chip are one
- * more axis. Every colour begins with it, when its part of the buffer is largest, because the cores
- * are close together.
+ * more axis. If groups have several of them, every colour begins with it, when its part of the
+ * buffer is largest, because the cores are close together.
  *
  * The size of a description depends on its colours and phases only, not on the number of chips. All
  * rows of a phase do the same, so the cost of one row is enough (dt_torus_cost); tests list all
@@ -51,8 +51,8 @@ typedef struct dt_torus {
     dt_color color[DT_COLORS];
 } dt_torus;
 
-/* Writes all schedules that are possible on a grid to `out`, at most DT_TORUS_WAYS, beginning with
- * the one that compilers prefer for large buffers. Returns their number (dt_torus_ways). */
+/* Writes the schedules for a grid to `out`, at most DT_TORUS_WAYS. Returns their number
+ * (dt_torus_ways). */
 enum { DT_TORUS_WAYS = 4 };
 int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_WAYS]);
 
@@ -62,7 +62,7 @@ dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes,
                             const dt_wires *wires);
 /* Writes the schedule with a colour for each axis and direction, six in all, for one group with all
  * chips of a twisted slice. Returns false, without writing *out, if the slice is not twisted, or
- * the group does not have all of its chips. */
+ * dt_grid_is_whole is false. */
 bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out);
 /* Returns the cost of an all_to_all by all groups of a grid that is not twisted, at the same time.
  * Each group holds `bytes` bytes. Every message goes along one axis after the other, in the shorter

@@ -81,8 +81,9 @@ bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out) {
 
 /* ---- all to all ---- */
 
-/* How a message from chip 0 to one other chip travels if it is split evenly over all shortest
- * routes: the average number of hops along each axis in each direction. */
+/* How a message from chip 0 to one other chip travels if it arrives at each chip evenly over the
+ * last links of the shortest routes: the average number of hops along each axis in each
+ * direction. */
 typedef struct share {
     double way[3][2];
 } share;

@@ -9,9 +9,9 @@
  * names; if keys are equal, the mapping's own entry is used, or else that of the first of these
  * mappings.
  *
- * These are refused while reading: more than 1 MiB, 64 levels or 10,000 nodes (including copies
- * made by aliases), duplicate keys, a second document, tags, keys that are empty, lists or
- * mappings, control characters, invalid UTF-8.
+ * Among others, these are refused while reading: more than 1 MiB, 64 levels or 10,000 nodes
+ * (including copies made by aliases), duplicate keys, a second document, tags, keys that are lists,
+ * mappings or nothing, control characters other than tabs and ends of lines, invalid UTF-8.
  */
 #ifndef DT_CONF_CONF_H
 #define DT_CONF_CONF_H
@@ -37,8 +37,8 @@ typedef struct dt_entry {
  * UTF-8. */
 struct dt_tree {
     dt_tree_kind kind;
-    dt_location at;   /* source location of the value; its width is that of a scalar within one
-                       * line, else 0 */
+    /* source location of the value; of a mapping that an override made, of a part of its path */
+    dt_location at;
     bool quoted;      /* whether a scalar is quoted or a block, so that it is always a string */
     const char *text; /* text of a scalar, with escapes resolved */
     /* For a scalar: the text that is printed instead of `text`; NULL: `text` is printed. */
@@ -52,10 +52,11 @@ struct dt_tree {
 
 /* Parses `source`, which must outlive the tree, like the arena. The root may be a scalar, a list or
  * a map; without a root, or if it is null, fails with EMPTY_JOB. All errors are returned, but an
- * exceeded limit is returned alone. *out is NULL after a syntax error, if a limit is exceeded, and
- * if something had to be left out (a key other than a string, an alias without an anchor, a '<<'
- * without mappings). After other errors (a duplicate key, of which the first entry is kept; a tag)
- * it is the tree, so that the caller can read it and report further errors in the same run:
+ * exceeded limit is returned alone. *out is NULL after an error that ends the reading, such as a
+ * syntax error or an exceeded limit, and if something had to be left out (a key other than a
+ * string, an alias without an anchor, a '<<' without mappings). After the others (a duplicate key,
+ * of which the first entry is kept; a tag) it is the tree, so that the caller can read it and
+ * report further errors in the same run:
  *
  *     dt_status *faults = dt_tree_read(arena, path, &source, &tree);
  *     if (tree)
@@ -63,7 +64,7 @@ struct dt_tree {
  *     return faults; */
 dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
 /* Parses a part of a job that a program passes as text, like dt_tree_parse. Fails with MISUSE if
- * the text is empty. */
+ * the text is empty or null. */
 dt_status *dt_fragment_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
 /* Reads a file ("-": standard input) and parses it. The root must be a mapping. *source is in the
  * arena. Fails with NO_INPUT if the file does not exist. */
@@ -81,8 +82,8 @@ const dt_location *dt_tree_key_at(const dt_tree *map, const char *key);
 const dt_location *dt_tree_value_at(const dt_tree *map, const char *key);
 /* Copies t and its nodes. The copy shares the strings and the source with t. */
 dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t);
-/* Copies a mapping without the keys whose value is null. Returns the mapping itself if it has no
- * such keys. */
+/* Copies a mapping without the keys whose value is null. Returns t itself if it has no such keys or
+ * is no mapping. */
 const dt_tree *dt_tree_without_nulls(dt_arena *arena, const dt_tree *t);
 /* Sets `a.b.c` to the value parsed from `value` (YAML flow syntax); missing maps on the path are
  * created. List items are addressed by index, from 0 ("model.layers.1.Dense.units=64"). A bare name
@@ -97,7 +98,7 @@ void dt_tree_print(const dt_tree *t, dt_str *out);
 /* Whether both trees have the same canonical text. */
 bool dt_tree_same(const dt_tree *a, const dt_tree *b);
 
-/* ---- field tables ---- */
+/* ---- field tables and single values ---- */
 
 /*
  * A table of fields describes a struct. Reading fills the struct and reports every unknown key,
@@ -127,8 +128,8 @@ typedef enum dt_field_kind {
     DT_FIELD_TABLE, /* the member is a struct, which has its own table */
     /* the member is a double in seconds; a job writes a time such as 30s, 10m or 2h */
     DT_FIELD_SECONDS,
-    DT_FIELD_ONE_OF, /* the value has one of `forms`, each of which reads into its own member */
-    /* the field has no member: it is a key that users try, and `instead` says what to write */
+    DT_FIELD_ONE_OF, /* the value has one of `forms`, which write to their own members */
+    /* the field has no member: it is a key that users try, and `instead` explains it */
     DT_FIELD_INSTEAD,
     /* The following kinds occur only in `forms`. */
     /* the value is one of `choices`; members of the other forms keep their defaults */
@@ -158,14 +159,16 @@ typedef struct dt_reals {
 typedef struct dt_texts {
     int n;
     const char **v;
-    /* [n] where each text of v is written; NULL: the texts were not read by a table of fields */
+    /* [n] where each text of v is written; NULL: there are none, or they were not read by a table
+     * of fields */
     const dt_location *at;
 } dt_texts;
 /* The items of a list, or the values of a mapping, without those that have faults. */
 typedef struct dt_items {
     int n;
     void *v; /* [n] structs of the field's `size` */
-    /* [n] each as written, with its key (a list has none); NULL: the job left out the field */
+    /* [n] each as written, with its key (a list has none); NULL: there is no such list or
+     * mapping */
     dt_entry *entry;
 } dt_items;
 struct dt_named;
@@ -187,8 +190,8 @@ typedef struct dt_field {
      * member is a const char *, which becomes the number as written. */
     bool lone;
     bool some; /* for REALS, and INTS that are axes: whether an empty list is refused */
-    /* The default as a job file would write it. NULL: zero, NULL, an empty list or the first
-     * choice. */
+    /* The default as a job file would write it. NULL: zero, NULL, an empty list, the first choice,
+     * or what the fields of `table` or `forms` have. For INSTEAD: the value that is accepted. */
     const char *preset;
     /* for ENUM and WORDS: the names, of which a NULL ends the list; the member of an ENUM becomes
      * the index of the name */
@@ -211,8 +214,8 @@ typedef struct dt_field {
      * that value and null are accepted, and the error for another value says that the key is not
      * implemented. */
     const char *instead;
-    /* 1 + offset of a `bool` that is set to whether the key is given and not null; 0: no such
-     * member */
+    /* 1 + offset of a `bool` that is set to whether the key is given and not null, or of a form,
+     * whether the value has it; 0: no such member */
     int set;
     /* 1 + offset of a `dt_location` that becomes the location of the value or, if the key is
      * missing or null, of the mapping; 0: no such member. */
@@ -341,7 +344,7 @@ const dt_field *dt_fields_join(dt_arena *arena, const dt_field *table, const str
  * messages ("model", "Dense"); NULL: it is the whole job. Arrays are put into the arena; strings
  * are those of t and of the table. All errors are returned together, among them UNKNOWN_KEY, placed
  * at the key; MISSING_KEY, placed at the mapping, unless an unknown key is near to the missing one;
- * WRONG_TYPE, RANGE, AMBIGUOUS and UNKNOWN_NAME, placed at the value. */
+ * WRONG_TYPE, RANGE, AMBIGUOUS and UNKNOWN_NAME, placed at the value or a name in it. */
 dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t,
                           const dt_location *at, const char *what, void *out) DT_MUST_USE;
 
@@ -369,7 +372,8 @@ typedef struct dt_kind {
     const char *about;      /* one line for help and the reference pages */
     const dt_field *fields; /* the fields of the kind's arguments; NULL: it has no arguments */
     size_t size;            /* number of bytes of the struct that the fields fill */
-    /* Keras' lower-case identifiers of the kind, of which a NULL ends the list; may be NULL */
+    /* other names of the kind, mostly Keras' lower-case identifiers, of which a NULL ends the list;
+     * may be NULL */
     const char *const *aliases;
 } dt_kind;
 
@@ -378,10 +382,10 @@ typedef struct dt_kind {
 typedef struct dt_named {
     const dt_kind *kind; /* the kind, lent */
     int row;             /* index of the kind in its table */
-    bool alias;          /* whether the job used a lower-case identifier */
+    bool alias;          /* whether the job used one of the aliases */
     const char *written; /* the name as the user wrote it */
-    /* the struct of the kind's arguments, filled, in the arena; NULL: the kind has no such
-     * struct */
+    /* the struct of the kind's arguments, filled, in the arena; NULL: the kind has no such struct,
+     * or only its name was read */
     void *args;
     dt_location at;      /* source location of the name */
     const dt_tree *tree; /* the tree of the arguments; NULL: the job gives no arguments */

@@ -44,7 +44,7 @@ void dt_yaml_skip_properties(dt_location *at);
 /* Refuses a source that is too large. Uses only its size, so that its text need not be read
  * before. */
 dt_status *dt_yaml_check_size(const dt_source *source) DT_MUST_USE;
-/* Refuses a text that libyaml cannot handle (syntax.c). */
+/* Refuses a text that libyaml should not read (syntax.c). */
 dt_status *dt_yaml_check(const dt_yaml *y) DT_MUST_USE;
 /* Parses text[from, size) like dt_tree_parse. */
 dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml y, dt_tree **out) DT_MUST_USE;
@@ -59,7 +59,7 @@ typedef struct dt_yaml_before {
 dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml,
                           const dt_yaml_before *before) DT_MUST_USE;
 
-/* ---- values ---- */
+/* ---- values, names and hints ---- */
 
 /* A value as messages show it: its first 80 characters, with invisible ones escaped; a longer text
  * is followed by its length in characters. The struct is small enough to be passed by value. */
@@ -100,8 +100,8 @@ const char *dt_foreign_name(const char *noun, const char *name);
 /* Returns a hint for a key that another program uses in a section or a kind; NULL: the key is
  * unknown. what: the section or kind; NULL: the top level of a job. */
 const char *dt_foreign_key(const char *what, const char *key);
-/* Adds to the error how to write a mapping or a list, after a single value was given in its
- * place. */
+/* Adds to the error a hint, if one is known, after a single value was given in place of a mapping
+ * or a list. */
 dt_status *dt_suggest_lone(dt_status *s, const char *what, const char *value);
 /* Returns the part of a name after the last dot: `Adam` of torch.optim.Adam. */
 const char *dt_name_last(const char *name);

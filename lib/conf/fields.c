@@ -18,7 +18,7 @@ static dt_limits limits_of(const dt_field *f) {
 
 static void *member(const dt_field *f, void *out) { return (char *)out + f->offset; }
 
-/* ---- single values ---- */
+/* ---- values without items and forms ---- */
 
 /* Returns the index of the choice with that name, or the number of choices if no choice has it. */
 static int find_choice(const dt_field *f, const char *text) {
@@ -173,10 +173,10 @@ static dt_status *read_items(dt_arena *arena, const dt_field *f, const dt_tree *
     return faults;
 }
 
-/* ---- one of several forms ---- */
+/* ---- times, forms, and values in general ---- */
 
-/* Converts a time such as "10m" to seconds. Returns 0 if the text is not a time, or if its number
- * is not in (0, 1e9). */
+/* Converts a time such as "10m" to seconds. Returns 0 if the text is not a time or has over 32
+ * bytes, or if its number is not in (0, 1e9). */
 static double seconds_of(const char *text) {
     static const struct {
         char unit;
@@ -396,7 +396,7 @@ static dt_status *set_default(const defaults *d, const dt_field *f) {
     return fault ? wrong_table(f, fault) : NULL;
 }
 
-/* ---- keys ---- */
+/* ---- keys and mappings ---- */
 
 /* The state while one mapping is read. */
 typedef struct reading {
@@ -407,7 +407,7 @@ typedef struct reading {
     /* for each field: whether an unknown key is similar to it, so that it is not reported as
      * missing, too */
     bool meant[MAX_FIELDS];
-    int unknown; /* number of unknown keys so far */
+    int unknown; /* number of unknown or refused keys so far */
 } reading;
 
 static const dt_field *find(const dt_field *fields, const char *key) {
@@ -466,12 +466,12 @@ static dt_status *unknown_key(reading *r, const dt_entry *e) {
                            dt_quote_text(e->key).text, IN(r->what));
     /* After DT_MAX_ERRORS unknown keys nothing is suggested any more. */
     if (++r->unknown > DT_MAX_ERRORS) return s;
-    /* A key that ends with ')' is the last part of a Python tuple, which YAML has divided at its
-     * commas. */
+    /* A key that ends with ')' is probably the last part of a Python tuple, which YAML has divided
+     * at its commas. */
     if (*e->key && e->key[strlen(e->key) - 1] == ')')
         return dt_suggest(s, "lists are written in brackets: [4, 4], not (4, 4)");
     if (*e->key && strspn(e->key, "0123456789") == strlen(e->key) &&
-        e->value->kind == DT_TREE_NULL) /* The key is the second part of "1,000". */
+        e->value->kind == DT_TREE_NULL) /* The key is probably a part of "1,000". */
         return dt_suggest(s, "numbers have no commas: write 1000 for 1,000, and 0.1 for 0,1");
     for (const dt_field *f = r->fields; f->kind != DT_FIELD_END; f++) {
         if (f->instead && strcmp(f->name, e->key) == 0) return dt_suggest(s, "%s", f->instead);
@@ -495,9 +495,9 @@ static bool is_only_value(const reading *r, const dt_field *f, const dt_tree *t)
     return dt_tree_same(t, only);
 }
 
-/* Whether t is written as the default of f is. Required fields, those that record whether they are
- * given (`set`), and fields other than BOOL and ENUM without a preset have no default in this
- * sense. */
+/* Whether t has the same canonical text as the default of f. Required fields, those that record
+ * whether they are given (`set`), and fields other than BOOL and ENUM without a preset have no
+ * default in this sense. */
 static bool is_default(const reading *r, const dt_field *f, const dt_tree *t) {
     const dt_tree *preset = NULL;
     if (f->set || f->required) return false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names and keys of other programs (Keras, PyTorch, XGBoost and others), and what to write in a job
- * instead. Comparisons of names ignore case, '_', '-', the part before the last dot, and the noun
- * at the end: nn.CrossEntropyLoss, DDPStrategy, data-parallel. Comparisons of keys ignore case
- * only.
+ * Names and keys, mostly of other programs (Keras, PyTorch, XGBoost and others), and what to write
+ * in a job instead. Comparisons of names ignore case, '_', '-', the part before the last dot, and
+ * the noun at the end: nn.CrossEntropyLoss, DDPStrategy, data-parallel. Comparisons of keys ignore
+ * case only.
  */
 #include <ctype.h>
 #include <string.h>
@@ -196,8 +196,8 @@ static const struct {
 #define ELEMENT "write element: {NAME: {column: ...}}"
 #define STEPS "write map: {ELEMENT: [STEP, ...]}"
 
-/* Keys of other programs, and what to write instead. what NULL: the key is recognized in any
- * mapping that does not have it. */
+/* Keys of other programs, or in the wrong place, and what to write instead. what NULL: the key is
+ * recognized in any mapping that does not have it. */
 static const struct {
     const char *what, *key, *hint;
 } keys[] = {
@@ -326,7 +326,7 @@ static const struct {
 };
 
 /* Whether a value looks like `epochs:1`, which YAML reads as a text because the space is missing.
- * Sets *key to the number of bytes before the ':'. */
+ * Sets *key to the number of letters and '_' at its start. */
 static bool lacks_space(const char *value, size_t *key) {
     *key = strspn(value, "abcdefghijklmnopqrstuvwxyz_");
     return *key > 1 && value[*key] == ':' && !strchr(" /\\", value[*key + 1]);

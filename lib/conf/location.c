@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Converts libyaml's marks, which count characters from 0, to source locations. */
+/* Makes source locations of libyaml's marks, which count characters from 0, and of byte offsets. */
 #include <string.h>
 
 #include "conf/conf_impl.h"

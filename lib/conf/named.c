@@ -9,8 +9,6 @@
 
 #include "conf/conf_impl.h"
 
-/* ---- the name ---- */
-
 /* Returns the location for the error about a mapping of several names: the last name that came from
  * another source (an override), or else the whole mapping. */
 static const dt_location *too_many_at(const dt_tree *t) {
@@ -89,8 +87,6 @@ static bool find_row(const dt_kind *const *rows, int n, dt_named *out) {
     return false;
 }
 
-/* ---- an unknown name ---- */
-
 typedef struct names {
     const char **name;
     int n, cap;
@@ -127,8 +123,6 @@ static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *no
     free(all.name);
     return s;
 }
-
-/* ---- the arguments ---- */
 
 static dt_status *read_arguments(dt_arena *arena, const dt_kind *k, dt_named *out) {
     static const dt_field none[] = {DT_END};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a job file, or standard input, into a tree. */
+/* Reads a job file, or standard input, into a tree, and applies overrides to trees. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The field that reads a scalar determines its type, not YAML's rules: `no` is a text where a text
- * is expected, and an error where true or false is expected. 010 is refused, because some readers
- * would take it for 8.
+ * is expected, and an error where true or false is expected. As a number 010 is refused, because
+ * some readers would take it for 8.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "conf/conf_impl.h"
 
-/* ---- values in messages ---- */
+/* ---- values in messages, and wrong types ---- */
 
 enum { SHOWN = 80 /* the most characters of a value that messages show */ };
 
@@ -56,15 +56,17 @@ dt_status *dt_suggest_null(dt_status *s, const char *text) {
                : s;
 }
 
-/* Whether a text needs no quotes in YAML within brackets. */
+/* Whether a text can probably be put between brackets as it is, to make a list in YAML; commas then
+ * separate items. */
 static bool is_plain(const char *text) {
     return (isalnum((unsigned char)*text) || *text == '_' || *text == '/' || *text == '.') &&
            !strpbrk(text, "[]{}#\n") && !strstr(text, ": ");
 }
 
-/* Suggests the list that a single value in its place was probably meant to be: "[4]" for 4 and for
- * Python's (4,), of which only "(4" is left in a flow mapping, where the comma ends the value. For
- * a pattern with '*' suggests to list the names; suggests nothing for None, true and false. */
+/* Suggests the list that a single value in its place was probably meant to be: "[a]" for a, and
+ * "[4]" for Python's (4,), of which only "(4" is left in a flow mapping, where the comma ends the
+ * value. For a pattern with '*' suggests to list the names; suggests nothing for None, true, false
+ * and texts that are not plain. */
 static dt_status *suggest_list(dt_status *s, const char *text) {
     const char *last = strchr(text, ')');
     if (strcmp(text, "None") == 0 || strcasecmp(text, "true") == 0 ||
@@ -154,7 +156,7 @@ static void add_limits(dt_str *s, const dt_limits *l) {
     if (both) dt_str_putc(s, l->below_max ? ')' : ']');
 }
 
-/* Returns the error "units must be at least 1, got 0". */
+/* Returns an error such as "units must be at least 1, got 0". */
 static dt_status *out_of_limits(const dt_tree *t, const char *what, const dt_limits *l) {
     dt_local_str text = {0};
     add_limits(&text, l);

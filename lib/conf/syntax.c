@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explains syntax errors. libyaml reports the token at which its grammar failed, which is often far
- * behind the mistake: if a bracket is never closed, the rest of the file is one long list. So the
- * text is scanned again from the innermost open bracket, and the message names the bracket if it is
- * never closed. It also names a quote that is never closed.
+ * Refuses texts that libyaml should not read, and explains syntax errors. libyaml reports the token
+ * at which its grammar failed, which is often far behind the mistake: if a bracket is never closed,
+ * the rest of the file is one long list. So the text is scanned again from the innermost open
+ * bracket, and the message names the bracket if it is never closed. It also names a quote that is
+ * never closed.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -107,14 +108,14 @@ static dt_location context_place(const failure *f) {
 
 static char closer(char c) { return c == '[' ? ']' : '}'; }
 
-/* Whether a quote begins a string, which is only possible where a value can begin: the quote in
- * `don't` does not. */
+/* Whether byte i is a quote where a value can begin, so that it probably begins a string: the quote
+ * in `don't` does not. */
 static bool opens_string(const char *text, size_t from, size_t i) {
     return (text[i] == '"' || text[i] == '\'') && (i == from || strchr(" \t\n[{,:", text[i - 1]));
 }
 
-/* Returns the position of the last byte of the string that begins at byte i; at least s->size if it
- * is never closed. */
+/* Returns the position of the next quote like the one at byte i, not counting escaped ones; at
+ * least s->size if there is none. */
 static size_t skip_string(const dt_source *s, size_t i) {
     char quote = s->text[i];
     for (i++; i < s->size && s->text[i] != quote; i++)
@@ -175,14 +176,14 @@ static dt_status *unclosed_quote(const failure *f, yaml_mark_t start) {
                    at.line);
 }
 
-/* Whether a quote was not closed, so that its string extends to the next quote, many lines below,
- * after which the text is a syntax error. */
+/* Whether a quote was probably not closed, so that its string extends to the next quote, on a later
+ * line, after which the text is a syntax error. */
 static bool swallowed_lines(const failure *f) {
     const dt_yaml_before *s = f->before;
     return s->quoted && s->start.line < s->end.line && s->end.line == f->yaml->problem_mark.line;
 }
 
-/* ---- other syntax errors ---- */
+/* ---- other errors, and which explanation to give ---- */
 
 /* Whether only blanks precede the problem in its line, so that the indentation is probably
  * wrong. */

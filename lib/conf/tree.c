@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes a tree from libyaml's events. yaml_parser_load is not used, because it accepts duplicate
- * keys, ignores second documents, loads cyclic graphs, and recurses. Here a stack of at most 64
- * levels holds the lists and maps that are open; an event either adds a node to the top one, opens
- * a level, or closes it.
+ * keys, ignores second documents, and loads cyclic graphs. Here a stack of at most 64 levels holds
+ * the lists and maps that are open; events add keys and nodes to the top one, open a level, or
+ * close it.
  *
  *     model:                   level 1, map     entries: version, dataset, | model
  *       layers:                level 2, map     entries: | layers
@@ -48,7 +48,8 @@ typedef struct level {
     bool keyed;  /* for a map: whether a key has been read, but not its value */
     bool kept;   /* whether this key is valid, so that its entry is kept */
     bool merges; /* whether this key is `<<` */
-    /* For a map: the value of `<<`, which is a map or a list of maps; NULL: the map has no `<<`. */
+    /* For a map: the value of `<<`, which is a map or a list of maps; NULL: the map has no valid
+     * `<<`. */
     dt_tree *merged;
     /* The items of a list, without keys, or the entries of a map. The memory is reused by the next
      * level at this depth. */
@@ -106,7 +107,7 @@ static dt_status *count_bytes(reader *r, size_t more, const dt_location *at) {
                                DT_JOB_TEXT >> 20));
 }
 
-/* ---- source locations of nodes ---- */
+/* ---- tags, anchors and source locations of nodes ---- */
 
 static const char *tag_of(const yaml_event_t *e) {
     const yaml_char_t *tag = e->type == YAML_SCALAR_EVENT           ? e->data.scalar.tag
@@ -150,7 +151,7 @@ static void check_nul(reader *r, const yaml_event_t *e, const dt_location *at) {
                          dt_fail(DT_E_JOB_BYTES, at, "control character 0x00 in a string"));
 }
 
-/* ---- adding nodes ---- */
+/* ---- adding keys and nodes ---- */
 
 static level *top(reader *r) { return r->depth ? &r->level[r->depth - 1] : NULL; }
 
@@ -207,7 +208,7 @@ static void put(reader *r, dt_tree *node, int height) {
 }
 
 /* Handles a key or value that cannot be read: a key is left out together with its value, and a
- * value becomes null. */
+ * value becomes null, unless it is that of `<<`. */
 static void leave_out(reader *r) {
     level *l = top(r);
     const bool is_key = expects_key(r);
@@ -306,7 +307,7 @@ static dt_status *take_alias(reader *r, const yaml_event_t *e) {
     return count_nodes(r, 1, &at);
 }
 
-/* ---- events ---- */
+/* ---- events and whole texts ---- */
 
 static bool is_null(const char *text) {
     return !*text || strcmp(text, "~") == 0 || strcmp(text, "null") == 0;

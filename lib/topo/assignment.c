@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the cores of each replica: tf.tpu.experimental.DeviceAssignment.build, step by step as in
- * TensorFlow, because users compare coordinates.
+ * Makes assignments of given cores, or chooses the cores of each replica:
+ * tf.tpu.experimental.DeviceAssignment.build, step by step as in TensorFlow, because users compare
+ * coordinates.
  *
  * A replica is a block of computation_shape cores, computation_stride apart. The mesh is divided
  * into such blocks, and the replicas get a grid of them that is as close to a cube as possible, so
@@ -50,7 +51,7 @@ DT_API void dt_device_assignment_unref(dt_device_assignment *a) {
     DT_RETIRE(a);
 }
 
-/* ---- assignments from a list of cores ---- */
+/* ---- checks, and assignments of given cores ---- */
 
 dt_status *dt_topology_given(const dt_topology *t) {
     if (!t)
@@ -142,7 +143,7 @@ typedef struct plan {
     int replicas, logical;
 } plan;
 
-/* ---- checks, in TensorFlow's order ---- */
+/* ---- checks ---- */
 
 static dt_status *check_rank(const char *name, int rank) {
     if (rank != 4)

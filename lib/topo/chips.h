@@ -2,10 +2,10 @@
 /*
  * Generations of chips, one row each: DT_CHIP(generation, fields of dt_chip). There is no include
  * guard: each user defines DT_CHIP in its own way and includes this file. SI units; rates of links
- * are those of one direction (a link of "164 GB/s" in some tables is two times 82). Numbers that
- * are unknown are 0.
+ * between chips are those of one direction (a link of "164 GB/s" in some tables is two times 82).
+ * Numbers that are unknown are 0.
  *
- * Comments name the source of each number, as `source: NAME` or `NAME: what it says`:
+ * Comments name the sources of numbers, as `source: NAME` or `NAME: what it says`:
  *
  *   Cloud TPU docs      the Cloud TPU pages of the generation
  *   Hot Chips           the TPUv2/v3 talk at Hot Chips 2020

@@ -88,7 +88,7 @@ static dt_status *read_index(const reader *r, bool *given, const char *digits, i
     return read_number(r, digits, out);
 }
 
-/* Reads one part of a full name: "job:worker", "task:1", "device:CPU:0", "cpu:0". */
+/* Reads one part of a name: "job:worker", "task:1", "device:CPU:0", "cpu:0". */
 static dt_status *read_part(reader *r, const char *part) {
     if (strncasecmp(part, "job:", 4) == 0) return read_job(r, part + 4);
     if (strncasecmp(part, "replica:", 8) == 0)

@@ -18,8 +18,8 @@
  *              ||  ||  ||  ||
  *      y=1    ~4===5---6===7~
  *
- * All labels are as wide as the longest, so that cells and links line up. The legend stands beside
- * a single plane if there is room, otherwise below.
+ * All cells have room for the longest label, so that they and the links line up. The legend stands
+ * beside a single plane if there is room, otherwise below.
  */
 #include <stddef.h>
 #include <stdlib.h>

@@ -234,7 +234,7 @@ static void print_logical(const dt_topology *t, const dt_assignment *a, dt_str *
                       a->logical - 1, chips, far, far == 1 ? "" : "s");
 }
 
-/* ---- gradients ---- */
+/* ---- gradients, and all traffic ---- */
 
 static void name_ring(const int *order, int n, dt_str *out) {
     int shown = n > LONGEST_RING ? 4 : n;

@@ -112,7 +112,7 @@ static void print_slice(const dt_topology *t, const int64_t want[4], int columns
     free(all.at);
 }
 
-/* ---- slices ---- */
+/* ---- slices with room, and the whole text ---- */
 
 /* A slice that has room for a block. */
 typedef struct room {

@@ -2,8 +2,8 @@
 /*
  * Which slices exist, and their names. "v3-8" counts cores (chips on v5e and v6e), "v4:2x2x2" gives
  * the grid of chips, "_twisted" after a grid selects its wiring, and the prefix "sim:" says that
- * the slice is simulated. For an unknown name the error suggests the nearest ones: the next smaller
- * and next larger by chips and, for a grid, the most similar of these.
+ * the slice is simulated. For an unknown slice of a generation the error suggests the nearest ones:
+ * the next smaller and next larger by chips and, for a grid, the most similar of these.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -164,7 +164,7 @@ static shelf list(const dt_chip *c, int chips) {
     return all;
 }
 
-/* ---- names ---- */
+/* ---- complete slices, and queries ---- */
 
 static void name_default(dt_slice *s) {
     const dt_chip *c = s->chip;
@@ -194,8 +194,8 @@ dt_slice *dt_slices_of(const dt_chip *c, int *n) {
     return all.slice;
 }
 
-/* Finds the slice of a generation that Cloud TPU offers with this number of chips. Returns false,
- * and does not change *out, if there is none. */
+/* Finds the slice of a generation that Cloud TPU offers by default with this number of chips.
+ * Returns false, and does not change *out, if there is none. */
 static bool slice_of_chips(const dt_chip *c, int chips, dt_slice *out) {
     shelf all = list(c, chips);
     bool found = all.n > 0;
@@ -224,7 +224,7 @@ static bool slice_of_shape(const dt_chip *c, const int side[3], bool twisted, dt
     return true;
 }
 
-/* ---- slices with room for blocks ---- */
+/* ---- slices with room for blocks, and what a name says ---- */
 
 int64_t dt_slice_room(const dt_slice *s, int devices, const int64_t block[4]) {
     return s->chips[0] / block[0] * (s->chips[1] / block[1]) * (s->chips[2] / block[2]) *

@@ -93,7 +93,7 @@ static void chip_at(const sheet *s, int x, int y, int z, int at[2]) {
     at[1] = TITLE + z / s->panels * s->height + HEAD + y * s->down + GAP / 2;
 }
 
-/* ---- labels ---- */
+/* ---- labels and colours ---- */
 
 static int label_cores(sheet *s) {
     const dt_assignment *a = s->p->assignment;
@@ -191,7 +191,7 @@ static void put_links(sheet *s, int x, int y, int z) {
         put_line(s, "link", at[0] + s->chip - 2, at[1] + 2, at[0] + s->chip + 4, at[1] - 4);
 }
 
-/* ---- wraparound links ---- */
+/* ---- wraparound links, and whole panels ---- */
 
 static bool twists(const sheet *s, int axis) {
     return dt_topology_twist(s->t, axis, 0) || dt_topology_twist(s->t, axis, 1) ||

@@ -9,8 +9,8 @@
  *     topology   mesh_shape, tasks, coordinates of devices
  *     assignment replica, logical device -> coordinates
  *
- * Coordinates are (x, y, z, core). Within a task, devices are ordered with core varying fastest,
- * then x, y and z. The id of a core in its slice is core + C * (x + X * (y + Y * z)).
+ * Coordinates are (x, y, z, core). Within a task of a slice, devices are ordered with core varying
+ * fastest, then x, y and z. The id of a core in its slice is core + C * (x + X * (y + Y * z)).
  */
 #ifndef DT_TOPO_TOPO_H
 #define DT_TOPO_TOPO_H
@@ -71,7 +71,7 @@ typedef struct dt_kernel_rates {
 } dt_kernel_rates;
 
 /* A generation of chips, in SI units. 0: the number is unknown, or the chip has none. topo/chips.h
- * names the source of each number. */
+ * names the sources. */
 typedef struct dt_chip {
     const char *generation; /* name of the generation, such as "v3" */
     /* The beginning of accelerator types, such as "v5litepod" in v5litepod-16; NULL: the
@@ -101,8 +101,8 @@ typedef struct dt_chip {
     int links;       /* number of links of a chip to other chips */
     double link_Bps; /* bytes per second of a link in one direction */
     double hop_s;    /* latency of one link */
-    /* Bytes per second between the cores of a chip, both directions together; 0: cores exchange
-     * data through HBM. */
+    /* Bytes per second between the cores of a chip, both directions together, or from a device of a
+     * cluster to others on its host; 0: cores exchange data through HBM. */
     double core_link_Bps;
     /* The part of link_Bps that collectives reach if their ranks form rings along all axes. */
     double ring_efficiency;
@@ -212,7 +212,7 @@ void dt_topology_write(const dt_topology *t, dt_str *out);
 /* Returns the topology of a slice, as its hosts report it. */
 dt_topology *dt_topology_of_slice(const dt_slice *s);
 /* Returns the topology of a slice whose chips show `cores` devices instead of their default. For
- * chips of two cores that is 1 (both cores as one) or 2. */
+ * chips whose two cores are one device by default, that is 1 or 2. */
 dt_topology *dt_topology_of_cores(const dt_slice *s, int cores);
 /* What a job says about a cluster: its hosts and their devices, in SI units. */
 typedef struct dt_cluster_facts {
@@ -362,7 +362,7 @@ struct dt_resolver {
     /* Whether the resolver has a topology: a slice is always simulated, because there is no
      * resolver for real ones. */
     bool simulated;
-    /* the job in device names, such as "worker", or "localhost" for this machine */
+    /* the job in device names, such as "worker"; "localhost" for the slice "local" */
     char job[DT_JOB_NAME];
     /* tasks: number of tasks of the job; task: the index of this process among them. */
     int tasks, task;

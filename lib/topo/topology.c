@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The topology of a slice: the coordinates of each host's devices. A host has a block of
- * neighbouring chips. Hosts are numbered along x first, then y, then z, and so are the chips of a
- * host. On v3-32 (4 x 4 chips), host 0 has the chips
+ * Topologies, given or of a slice: the coordinates of each host's devices. In a slice, a host has a
+ * block of neighbouring chips. Hosts are numbered along x first, then y, then z, and so are the
+ * chips of a host. On v3-32 (4 x 4 chips), host 0 has the chips
  *
  *     (0,0) (1,0) (0,1) (1,1)        host 1 starts at (2,0), host 2 at (0,2)
  */
@@ -23,7 +23,7 @@ static int place_index(const int mesh[4], const int at[4]) {
 
 static int places(const int mesh[4]) { return mesh[0] * mesh[1] * mesh[2] * mesh[3]; }
 
-/* ---- creating a topology ---- */
+/* ---- creating and releasing ---- */
 
 static dt_status *bad_mesh(const dt_topology_options *o, const char *what) {
     return dt_fail(DT_E_TOPOLOGY, NULL, "mesh_shape %s, got %s", what,
@@ -193,7 +193,7 @@ DT_API void dt_topology_unref(dt_topology *t) {
     DT_RETIRE(t);
 }
 
-/* ---- queries ---- */
+/* ---- queries and texts ---- */
 
 int dt_topology_cores(const dt_topology *t) { return places(t->mesh) - t->missing; }
 

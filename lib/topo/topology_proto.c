@@ -85,7 +85,7 @@ static dt_status *read_message(const void *serialized, size_t size, message *m) 
     return NULL;
 }
 
-/* ---- checking the message ---- */
+/* ---- checking the message, and parsing ---- */
 
 static dt_status *bad_list(const char *what, const numbers *got, const char *suffix) {
     dt_local_str text = {0};
