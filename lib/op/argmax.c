@@ -109,7 +109,7 @@ static dt_value emit_split(dt_partition_call *c) {
 
 static const dt_partition_row over_devices = {.rule = rule_over_devices, .emit = emit_split};
 
-/* ---- decomposition: the lowest index whose element equals the maximum, or is NaN ---- */
+/* Emits the lowest index whose element equals the maximum, or is NaN. */
 
 static dt_value decompose(dt_partition_call *c) {
     int axis = (int)((const dt_axis_attr *)c->node->attr)->axis;

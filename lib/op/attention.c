@@ -42,7 +42,7 @@
 #include "op/elementwise.h"
 #include "op/shapes.h"
 
-/* ---- shapes ---- */
+/* ---- shapes and splitting ---- */
 
 /* Whether the leading dimensions of `t` are those of the query, followed by `rest` more. */
 static bool leads(const dt_type *query, const dt_type *t, int rest) {
@@ -121,7 +121,7 @@ static void grad(dt_grad *g) {
         if (g->wants[a.of]) g->din[a.of] = dt_emit(g->trace, &dt_op_attention_grad, in, 5, &a);
 }
 
-/* ---- the definition ---- */
+/* ---- the definition, cost and text ---- */
 
 dt_attending dt_attention_of(const dt_call *c, int position) {
     const dt_type *q = &c->in[0].type, *v = &c->in[2].type;
@@ -312,7 +312,7 @@ static parts parts_of(const dt_partition_call *c, int position) {
     return p;
 }
 
-/* Transposes (B.., N, x, y) to (B.., x, N, y). */
+/* Transposes (B.., N, x, ..) to (B.., x, N, ..). */
 static dt_value heads_inside(const parts *p, dt_value x) {
     int perm[DT_MAX_RANK];
     for (int i = 0; i < DT_MAX_RANK; i++) perm[i] = i;

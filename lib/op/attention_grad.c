@@ -48,8 +48,6 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
     rule->shared_out = rule->shared_in[a->of];
 }
 
-/* ---- the definition ---- */
-
 typedef struct gradients {
     const dt_call *c;
     dt_attending a;

@@ -59,7 +59,7 @@ dt_value dt_num_replicas(dt_trace *t) { return dt_scalar(t, DT_INT32, dt_trace_r
 
 dt_value dt_replica_id(dt_trace *t) { return dt_emit(t, &dt_op_replica_id, NULL, 0, NULL); }
 
-/* ---- shapes ---- */
+/* ---- dtypes, shapes and annotations ---- */
 
 dt_value dt_convert(dt_value x, dt_dtype dtype) {
     if (dt_type_of_value(x).dtype == dtype) return x;
@@ -223,7 +223,7 @@ dt_value dt_clamp(dt_value x, double low, double high) {
     return dt_minimum(dt_maximum(x, dt_like(x, low)), dt_like(x, high));
 }
 
-/* ---- products and sums ---- */
+/* ---- products, reductions and others ---- */
 
 dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr) {
     return emit2(&dt_op_dot_general, a, b, attr);
@@ -396,7 +396,7 @@ dt_value dt_gelu(dt_value x, bool approximate) {
     return dt_emit(x.trace, &dt_op_gelu, &x, 1, &(dt_gelu_attr){approximate});
 }
 
-/* ---- spatial ops ---- */
+/* ---- spatial ops, and moves of elements ---- */
 
 dt_value dt_pad(dt_value x, const dt_pad_attr *attr) {
     bool pads = false;

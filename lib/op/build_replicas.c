@@ -40,7 +40,7 @@ dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op) {
     return s;
 }
 
-/* ---- sums ---- */
+/* ---- sums and means ---- */
 
 dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged) {
     dt_all_reduce_attr attr = {op, merged,

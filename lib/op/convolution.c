@@ -207,7 +207,7 @@ static void grad(dt_grad *g) {
     if (g->wants[1]) g->din[1] = moves_lhs(g, a) ? grad_rhs_of_dilated(g, a) : grad_rhs(g, a);
 }
 
-/* ---- shapes ---- */
+/* ---- shapes and splitting ---- */
 
 static bool numbers_all(int rank, int a, int b, const int8_t *spatial) {
     uint32_t seen = 0;
@@ -421,7 +421,7 @@ static void eval(const dt_call *c) {
     dt_convolution_eval(c->node->attr, &c->in[0], &c->in[1], &c->out);
 }
 
-/* ---- cost, text ---- */
+/* ---- cost, text, the row ---- */
 
 /* The convolution as a product of matrices: a row for each place of the window, a column for each
  * output; the sum runs over the elements under the window. The product counts padding, which matrix

@@ -165,7 +165,7 @@ static dt_value grad_of(const dt_grad *g, bool is_rhs) {
                                         : by_product(&s, b_is_summed || o_first_fits(&s));
 }
 
-/* ---- the gradient of a product in order ---- */
+/* ---- the gradient of a product in order, and that of any ---- */
 
 /* Returns how many of the n dimensions in `dims` are less than d. */
 static int before(const int8_t *dims, int n, int8_t d) {
@@ -228,7 +228,7 @@ static void grad(dt_grad *g) {
                                      : lhs_in_order(g, &a, &b);
 }
 
-/* ---- shapes ---- */
+/* ---- shapes and splitting ---- */
 
 static dt_status *check_list(const dt_infer *q, int operand, const int8_t *dims, int n,
                              uint32_t *seen) {
@@ -446,7 +446,7 @@ static dt_value stack(const dt_fold_call *c) {
     return dt_dot_general(c->in[0], c->in[1], &d);
 }
 
-/* ---- cost, text ---- */
+/* ---- cost, text, the row ---- */
 
 static int64_t sizes_of(const dt_type *t, const int8_t *dims, int n) {
     int64_t product = 1;

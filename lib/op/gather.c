@@ -114,8 +114,6 @@ void dt_gather_cost(const dt_call *c, dt_cost *cost) {
     *cost = (dt_cost){.bytes = 2 * out + (double)dt_type_bytes(&c->in[1].type)};
 }
 
-/* ---- over devices ---- */
-
 enum { ROWS = DT_MAX_RANK }; /* index of the factor along which rows of the table are divided */
 
 static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr,

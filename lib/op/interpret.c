@@ -125,7 +125,7 @@ static dt_status *share_inputs(machine *m) {
     return NULL;
 }
 
-/* ---- float16 and bfloat16 ---- */
+/* ---- nodes and collectives, with float16 and bfloat16 ---- */
 
 /*
  * An op on 16-bit floats is the op on float32 with its result rounded, so the eval of rows need not
@@ -281,7 +281,7 @@ static dt_status *run_together(machine *m) {
     return NULL;
 }
 
-/* ---- results and updates ---- */
+/* ---- results and updates, and whole runs ---- */
 
 /* Sets *out to a new array (replicas, ...) of the values that the replicas assign to a variable
  * that has a copy for each replica. */

@@ -52,9 +52,9 @@ static void rule_scale_grad(const dt_type *in, const dt_type *out, const void *a
     rule->out[0] = (int8_t)(in[0].rank - 1);
 }
 
-/* ---- rows ---- */
+/* ---- decompositions, shapes and the gradient ---- */
 
-/* Rows of features on a device that has a part of the features, (.., D / parts). */
+/* Rows of features, or of the part of them that a device has, (.., D / parts). */
 typedef struct rows {
     const dt_partition_call *c;
     dt_mesh_axes axes; /* the axes of the mesh that split the features */
@@ -190,7 +190,7 @@ static void eval(const dt_call *c) {
     }
 }
 
-/* ---- folded: each entry has its own gamma and beta ---- */
+/* ---- folded, where each entry has its own gamma and beta; cost, text, the row ---- */
 
 dt_value dt_norm_plain(dt_value x, double epsilon) {
     dt_type t = dt_type_of_value(x),

@@ -4,8 +4,9 @@
  *
  * The devices form a mesh with axes, the first one major: device 5 of a mesh [2, 4] is at (1, 1). A
  * layout says for every dimension of a value which axes cut it; devices along the other axes hold
- * copies, or terms of a partial value. If several axes cut one dimension, the first is major, so
- * that a part is contiguous and its number is the rank of the device among those axes.
+ * copies, or terms of a partial value, unless only one device holds the value. If several axes cut
+ * one dimension, the first is major, so that a part is contiguous and its number is the rank of the
+ * device among those axes.
  *
  *     mesh [2, 4], f32[8,12] with axes {0} on dimension 1:   devices 0..3 hold [:, 0:6],
  *                                                            devices 4..7 hold [:, 6:12]

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The op table: a file in this folder for each op (some files, such as elementwise.c, have
- * several), its name in op/ops.h. A row has the whole meaning of an op: shape rule, gradient, how
+ * The op table: the ops of op/ops.h have rows in files of this folder, some of which, such as
+ * elementwise.c, have several rows. A row has the whole meaning of an op: shape rule, gradient, how
  * it may be split, cost, and `eval`, plain C that defines it. Passes, kernels and back ends are
  * tested against `eval`.
  *
- * This header has what builds nodes. The public functions (dt_add, dt_matmul, ...) are declared in
- * dtrain.h. The ones in this header do not broadcast unless their comments say so.
+ * This header has what builds nodes, and the interpreter. The public functions (dt_add, dt_matmul,
+ * ...) are declared in dtrain.h. The ones in this header do not broadcast unless their comments say
+ * so.
  */
 #ifndef DT_OP_OP_H
 #define DT_OP_OP_H
@@ -126,9 +127,9 @@ typedef struct dt_reverse_attr {
 typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_TILES } dt_cut;
 /*
  * The segment ops appear in folded graphs, where the rows of all replicas are stacked and B counts
- * them all. All but the last two apply another op to the rows of each segment. A cut has S = count
- * segments; env->offsets (replicas) or env->shards holds the S + 1 borders in examples (tile s of B
- * begins at B s / S); a dimension k * B is cut at k times these borders.
+ * them all. A cut has S = count segments; env->offsets (replicas) or env->shards holds the S + 1
+ * borders in examples (tile s of B begins at B s / S); a dimension k * B is cut at k times these
+ * borders.
  *   segment_reduce(x)           (B, ...) -> (S, ...): a reduce per segment over `dims`, which
  *                               contain dimension 0; an empty sum is 0
  *   segment_deviations(x)       (B, ...) -> (S, ...): a sum per segment of the squares of
@@ -196,7 +197,8 @@ typedef struct dt_sharding_attr {
     int64_t opposite;
 } dt_sharding_attr;
 
-/* Each returns the attributes of a node if it has the op, else NULL. */
+/* Return the attributes of a node if it has the op, else NULL; dt_is_add returns whether it has the
+ * op. */
 const dt_reduce_attr *dt_reduce_of(const dt_node *n);
 const dt_dot_attr *dt_dot_of(const dt_node *n);
 const dt_convolution_attr *dt_convolution_of(const dt_node *n);
@@ -267,7 +269,7 @@ dt_value dt_attention(dt_value query, dt_value key, dt_value value, const dt_att
 dt_value dt_layer_norm(dt_value x, dt_value gamma, dt_value beta, double epsilon);
 dt_value dt_gelu(dt_value x, bool approximate);
 
-/* ---- builders of spatial ops (build.c) ---- */
+/* ---- builders of spatial ops and annotations, and gradients ---- */
 
 /* Adds elements of `value` at both ends and between neighbours of dimensions, or removes elements
  * at the ends, where counts are negative. Returns x if all counts are 0. */

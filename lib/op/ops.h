@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of ops: the names of all rows of lib/op, under the headings of the public header
+ * The table of ops: the names of rows of lib/op, under the headings of the public header
  * (scripts/op-header). There is no include guard: each user defines the macros that it needs, of
  * those below, and includes this file; undefined ones expand to nothing.
  *

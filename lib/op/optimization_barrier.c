@@ -37,7 +37,7 @@ static dt_value stack(const dt_fold_call *c) {
     return dt_emit(c->trace, c->node->op, c->in, 2, NULL);
 }
 
-/* ---- over devices: `after` may have any layout, and its partial sums are not completed ---- */
+/* Over devices, `after` may have any layout, and its partial sums are not completed. */
 
 static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     rule(in, out, attr, r);

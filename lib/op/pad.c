@@ -124,8 +124,7 @@ static void print(const void *attr, dt_str *out) {
     dt_str_puts(out, first ? " dims=[]" : "]");
 }
 
-/* ---- over devices: padding is a window of one element that moves over the stretched dimension
- * ---- */
+/* Over devices, padding is a window of one element that moves over the stretched dimension. */
 
 static bool find_reach(const dt_partition_call *c, int d, dt_halo *r) {
     const dt_pad_attr *a = c->node->attr;

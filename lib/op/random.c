@@ -38,8 +38,6 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-/* ---- StableHLO ---- */
-
 /*
  * random in StableHLO: the ten rounds of Philox 4x32 in integer operations, so the words are those
  * of `eval`. J. Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (2011).

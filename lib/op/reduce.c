@@ -49,8 +49,6 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-/* ---- in StableHLO ---- */
-
 /*
  * reduce in StableHLO. On the CPU, XLA adds the values one after the other: a sum of 50,000 has
  * four correct digits. If the request limits such chains (dt_hlo.chain), a long sum of floats other
@@ -140,7 +138,7 @@ static dt_hlo_value in_blocks(dt_hlo *h, dt_hlo_value x, const run *r, int64_t b
 }
 
 /* Returns the set `dims` after the dimensions of a run have become one that is still to be reduced
- * (kept 1), or have been removed (kept 0). Later dimensions get lower numbers. */
+ * (kept 1), or have been removed (kept 0). */
 static unsigned replace_run(unsigned dims, const run *r, int kept) {
     const unsigned before = dims & ((1u << r->first) - 1), behind = dims >> r->end;
     return before | (kept ? 1u << r->first : 0) | behind << (r->first + kept);

@@ -36,7 +36,7 @@ static dt_status *infer(dt_infer *q) {
 
 static double rounded(double x, int digits) {
     int exponent;
-    double fraction = frexp(x, &exponent); /* the fraction of x, in [1/2, 1) */
+    double fraction = frexp(x, &exponent); /* in magnitude in [1/2, 1), or 0 */
     return isfinite(x) ? ldexp(nearbyint(ldexp(fraction, digits + 1)), exponent - digits - 1) : x;
 }
 

@@ -42,8 +42,7 @@ static dt_value grad_sum(const dt_grad *g, const dt_reduce_window_attr *a) {
     return dt_reduce_window(g->dout, &b);
 }
 
-/* The gradient of a maximum or minimum: the dy of a window goes to the first element that has this
- * value. */
+/* For a maximum or minimum, the dy of a window goes to the first element that has this value. */
 static void grad(dt_grad *g) {
     const dt_reduce_window_attr *a = g->node->attr;
     if (a->kind == DT_REDUCE_SUM) g->din[0] = grad_sum(g, a);
@@ -93,8 +92,7 @@ static dt_value stack(const dt_fold_call *c) {
 
 static void print(const void *attr, dt_str *out) { dt_windows_print(attr, out); }
 
-/* ---- over devices: windows over a dimension that is divided reach into the parts of neighbours
- * ---- */
+/* Over devices, windows over a dimension that is divided reach into the parts of neighbours. */
 
 static bool find_reach(const dt_partition_call *c, int d, dt_halo *r) {
     const dt_reduce_window_attr *a = c->node->attr;

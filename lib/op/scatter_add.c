@@ -97,7 +97,7 @@ static void eval(const dt_call *c) {
     free(l.next);
 }
 
-/* ---- folded: the sums of all segments are one scatter into a table of tables ---- */
+/* Folded: the sums of all segments are one scatter into a table of tables. */
 
 static dt_value segment(const dt_fold_call *c) {
     const dt_rows_attr *a = c->node->attr;
@@ -129,7 +129,7 @@ static void print(const void *attr, dt_str *out) {
     dt_str_printf(out, "rows=%lld", (long long)a->rows);
 }
 
-/* ---- over devices ---- */
+/* ---- over devices, and StableHLO ---- */
 
 enum { ROWS = DT_MAX_RANK }; /* index of the factor along which rows of y are divided */
 

@@ -20,7 +20,7 @@
  * segment_sizes: (C1) is that of the cut.
  *
  * Splitting: like the op that is modified, but dimension 0 stays whole, because it is cut at the
- * borders of segments. Over devices, axes of replicas can split it.
+ * borders of segments. Over devices, axes of replicas can split it, except for convolutions.
  */
 #include "op/segment.h"
 

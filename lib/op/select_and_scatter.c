@@ -74,13 +74,11 @@ static dt_value stack(const dt_fold_call *c) {
 static void print(const void *attr, dt_str *out) { dt_windows_print(attr, out); }
 
 /*
- * ---- over devices ----
- *
- * dx of an element depends on all windows that cover it. So a device takes all windows that touch
- * its part of x, with their dy, and all elements under these windows. It drops the dx of elements
- * of other devices, which compute it themselves. Beyond the ends of x, dy is 0 and x is -inf (inf
- * for a minimum), so that no element there is selected. (If all elements under a window at the
- * border have that value, its dy can be lost.)
+ * Over devices, dx of an element depends on all windows that cover it. So a device takes all
+ * windows that touch its part of x, with their dy, and all elements under these windows. It drops
+ * the dx of elements of other devices, which compute it themselves. Beyond the ends of x, dy is 0
+ * and x is -inf (inf for a minimum), so that no element there is selected. (If all elements under a
+ * window at the border have that value, its dy can be lost.)
  */
 
 typedef struct touch {

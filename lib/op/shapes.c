@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks, texts and rules that many ops share: see shapes.h. */
+/* Checks, texts, costs and rules that many ops share: see shapes.h. */
 #include "op/shapes.h"
 
 #include <stdio.h>

@@ -111,8 +111,8 @@ static void print(const void *attr, dt_str *out) {
     dt_str_putc(out, ']');
 }
 
-/* ---- over devices: a dimension that is sliced as a whole needs no exchange; otherwise each device
- * gets the elements from which its part of the result is taken ---- */
+/* Over devices, a dimension that is sliced as a whole needs no exchange; otherwise each device gets
+ * the elements from which its part of the result is taken. */
 
 static bool find_reach(const dt_partition_call *c, int d, dt_halo *r) {
     const dt_slice_attr *a = c->node->attr;

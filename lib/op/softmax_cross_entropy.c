@@ -25,8 +25,6 @@
 #include "op/elementwise.h"
 #include "op/shapes.h"
 
-/* ---- over devices ---- */
-
 /*
  * softmax_cross_entropy and its gradient over devices that split the classes. A device has the
  * logits of some classes; the maximum and the sum of e^(z - m) are those of all devices. A class
@@ -47,8 +45,8 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
     if (out->rank == in[0].rank) rule->out[classes] = (int8_t)classes;
 }
 
-/* Values on a device that has some of the classes. They are (.., C / parts) unless a member's
- * comment says (..). */
+/* Values on a device that has some or all of the classes. They are (.., C / parts) unless a
+ * member's comment says (..). */
 typedef struct split {
     dt_partition_call *c;
     dt_mesh_axes axes; /* the axes of the mesh that split the classes */

@@ -352,7 +352,7 @@ dt_hlo_value dt_hlo_dynamic_slice(dt_hlo *h, dt_hlo_value x, int d, dt_hlo_value
                      dt_hlo_array64(t.dim, t.rank).s);
 }
 
-/* ---- constants ---- */
+/* ---- constants and precision ---- */
 
 static dt_hlo_value constant(dt_hlo *h, const dt_type *type, const char *value) {
     dt_local_str t = {0};

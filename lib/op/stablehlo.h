@@ -29,7 +29,7 @@ typedef struct dt_hlo_value {
 } dt_hlo_value;
 
 typedef struct dt_hlo {
-    dt_str *out;   /* the text so far, one statement on each line */
+    dt_str *out;   /* the text so far */
     int values;    /* number of values so far */
     int64_t batch; /* size of the batch on a device, which replaces B: dimension -k is k * batch */
     /* number of devices that run the function; their indices are those of the mesh. For XLA each is

@@ -113,8 +113,6 @@ static void print(const void *attr, dt_str *out) {
                   (int)r->shards);
 }
 
-/* ---- StableHLO ---- */
-
 /* Writes the sum of entries [from, from + n) of dimension 0, added in the order of tree_sum. */
 static dt_hlo_value sum_of(const dt_hlo_call *c, int64_t from, int64_t n) {
     const dt_hlo_value x = c->in[0];

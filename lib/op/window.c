@@ -152,8 +152,8 @@ void dt_windows_next(dt_windows *w) {
     }
 }
 
-/* Returns the offset of the element of x under element k of the current window; -1: it is
- * padding. */
+/* Returns the offset of the element of x under element k of the current window; -1: it is padding
+ * or a hole. */
 static int64_t element(const dt_windows *w) {
     int64_t at = w->base;
     for (int i = 0; i < w->n_wide; i++) {

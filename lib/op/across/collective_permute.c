@@ -51,7 +51,7 @@ static range held_of(range wanted, int rank, int64_t own) {
 
 static int64_t count(range r) { return r.to > r.from ? r.to - r.from : 0; }
 
-/* ---- evaluation, expression in other ops, bytes received ---- */
+/* ---- evaluation, expression in other ops, bytes received, StableHLO ---- */
 
 static void eval(const dt_call *c) {
     const dt_across_attr *a = c->node->attr;
