@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory with one lifetime: destroying an arena frees everything that was allocated from it.
- * Graphs, job trees and compiled programs live in one arena each. Small host allocations do not
- * fail: when the system has no memory left, they use a reserve (base/reserve.h), and only when the
- * reserve is used up, too, the program ends with exit code 71 and a message. dt_try_alloc, which
- * can fail, is for buffers whose size comes from input.
+ * Memory with one lifetime: destroying an arena frees everything that was allocated from it. Graphs
+ * and job trees, for example, live in arenas. Small host allocations do not fail: when the system
+ * has no memory left, they use a reserve (base/reserve.h), and only when the reserve is used up,
+ * too, the program ends with exit code 71 and a message. dt_try_alloc, which can fail, is for
+ * buffers whose size comes from input.
  */
 #ifndef DT_BASE_ARENA_H
 #define DT_BASE_ARENA_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements what date.h declares. Each reader moves a cursor behind what it has read, or returns
+/* Implements what date.h declares. Most readers move a cursor behind what they have read, or return
  * false. */
 #include "base/date.h"
 

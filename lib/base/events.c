@@ -2,7 +2,7 @@
 /* Implements what events.h declares. */
 #include "base/events.h"
 
-/* How the output of --json rounds numbers: durations to a microsecond, since digits beyond are
+/* How the output of --json rounds numbers: most durations to a microsecond, since digits beyond are
  * noise, and parts of a duration to a hundredth of a percent. record.jsonl has all digits. */
 #define MICROSECONDS .ticks = 1e6, .per = 1e6
 #define MILLISECONDS .ticks = 1e6, .per = 1e3

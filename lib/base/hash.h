@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SHA-256 (OpenSSL's) as lower-case hex, for identities that are printed and for checksums of
- * files. */
+ * files, and fast hashes for maps. */
 #ifndef DT_BASE_HASH_H
 #define DT_BASE_HASH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes JSON. The only state is the flag `comma`. */
+/* Writes JSON, with the flag `comma` as the only state, and reads it (json_load.h). */
 #include "base/json.h"
 
 #include <inttypes.h>

@@ -67,7 +67,7 @@ static int64_t swap_of(const char *root) {
     return kib > 0 && kib < none / 1024 ? kib * 1024 : 0;
 }
 
-/* ---- control groups ---- */
+/* ---- control groups, and the limit of the process ---- */
 
 typedef struct hierarchy {
     bool unified; /* whether these are control groups of version 2, which have one hierarchy */

@@ -117,7 +117,7 @@ static bool add_by_arithmetic(dt_str *s, float x) {
     return true;
 }
 
-/* ---- digits by trial ---- */
+/* ---- digits by trial; other numbers as text, and reading numbers ---- */
 
 /* Appends "nan", "inf" or "-inf" if x is one of these. printf's forms depend on the library
  * ("-nan"). */

@@ -10,8 +10,6 @@
 #include "base/environment.h"
 #include "base/file.h"
 
-/* ---- names that are not paths of this machine ---- */
-
 /* Whether a path begins with a scheme, a host or a drive: a letter and perhaps further letters,
  * digits, '+', '.' or '-', then a colon and a slash, as in "s3://bucket", "dbfs:/run",
  * "host:/home/me"; after a single letter also a colon and a backslash, as in "C:\\run". */
@@ -44,8 +42,6 @@ static const char *unexpanded(const char *path, size_t *n) {
     }
     return NULL;
 }
-
-/* ---- refusing ---- */
 
 DT_API dt_status *dt_path_check(const char *path) {
     DT_TRY(dt_want(path, "dt_path_check", "path"));

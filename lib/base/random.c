@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes keys from seeds and purposes, and random numbers from words; the generator itself is
- * Random123's Philox. The log and cos of libm are not used, since they give other bits on other
- * processors: the same seed gives the same numbers everywhere.
+ * Makes keys from seeds and purposes, random numbers from words, and permutations; the generator
+ * itself is Random123's Philox. The log and cos of libm are not used, since they give other bits on
+ * other processors: the same seed gives the same numbers everywhere.
  */
 #include "base/random.h"
 

@@ -254,7 +254,7 @@ dt_status *dt_fail_errno(dt_error otherwise, const char *path) {
                    dt_str_text(&text));
 }
 
-/* ---- adding ---- */
+/* ---- checks, adding and appending ---- */
 
 dt_status *dt_want(const void *given, const char *call, const char *what) {
     return given ? NULL : dt_fail(DT_E_MISUSE, NULL, "%s got no %s", call, what);
@@ -370,7 +370,7 @@ void dt_status_append(dt_status **list, dt_status *more) {
     }
 }
 
-/* ---- queries ---- */
+/* ---- queries, freeing, and errors that wait ---- */
 
 int dt_status_dropped(const dt_status *s) { return s ? s->dropped : 0; }
 

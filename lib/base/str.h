@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A growable byte string, always NUL-terminated. `dt_str s = {0};` is an empty one. */
+/* A growable, NUL-terminated byte string. `dt_str s = {0};` is an empty one. */
 #ifndef DT_BASE_STR_H
 #define DT_BASE_STR_H
 
