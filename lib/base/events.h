@@ -19,11 +19,11 @@ typedef struct dt_event_line {
     /* The following members are for record.jsonl; `exit` is also for --json. */
     double t; /* in all lines: seconds since this process began to train (an attempt of the run) */
     const char *time; /* in start and end lines: the time in UTC, "2026-11-22T11:03:10Z" */
-    /* In start lines: the version of the line format, and of dtrain; the job's text and the path of
-     * its file. */
+    /* In start lines: the version of the line format, and of dtrain; the job as JSON text, and as
+     * text for people to read. */
     int v;
     const char *dtrain, *job_text, *config;
-    /* in start lines: a description of the strategy, and the names of the kernels that compute */
+    /* in start lines: the name of the strategy, and the names of the kernels that compute */
     const char *strategy, *kernels;
     int hosts;          /* in start lines: number of hosts */
     int64_t generation; /* in start lines: the run's generation (dt_state_file) */

@@ -202,7 +202,7 @@ dt_status *dt_file_adopt(const char *temporary, const char *path) {
     return s;
 }
 
-/* ---- directories and names ---- */
+/* ---- directories, names and links ---- */
 
 static dt_status *make_one(const char *path) {
     struct stat st;

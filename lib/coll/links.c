@@ -32,8 +32,6 @@ static int chip_index(const dt_topology *t, const int at[3]) {
     return at[0] + t->mesh[0] * (at[1] + t->mesh[1] * at[2]);
 }
 
-/* ---- routes ---- */
-
 /* Adds `bytes` to each link of a number of steps along an axis, from a chip on. A link belongs to
  * the chip at its lower end; the link that closes a ring belongs to the last chip. */
 static void step_along(dt_loads *l, const int from[3], int axis, int steps, bool up, double bytes) {
@@ -90,8 +88,6 @@ void dt_loads_add(dt_loads *l, const int *from, const int *to, double bytes) {
     if (n == 0) l->chip[chip_index(l->topology, from)] += bytes;
     if (hops > l->hops) l->hops = hops;
 }
-
-/* ---- the largest loads ---- */
 
 static double largest(const double *v, int n, int step) {
     double most = 0;

@@ -146,13 +146,13 @@ typedef enum dt_field_kind {
 typedef struct dt_ints {
     int n;
     int64_t *v;
-    bool lone; /* whether a job wrote a single number instead of a list */
+    bool lone; /* whether it was written as a single number, not a list */
 } dt_ints;
 /* A list of numbers. It may be written as a single number. */
 typedef struct dt_reals {
     int n;
     double *v;
-    bool alone; /* whether a job wrote a single number instead of a list */
+    bool alone; /* whether it was written as a single number, not a list */
     dt_location at;
 } dt_reals;
 /* Texts; those that have faults are left out. */

@@ -17,8 +17,6 @@ int dt_across_peer(const dt_across_attr *a, int device, int rank) {
     return dt_mesh_peer(&a->mesh, device, a->axes, rank);
 }
 
-/* ---- blocks of arrays ---- */
-
 typedef struct pair {
     dt_walk walk;
     int64_t at, from;
@@ -70,8 +68,6 @@ dt_block dt_whole_block(const dt_type *x) {
     return b;
 }
 
-/* ---- parts and joins of values ---- */
-
 dt_value dt_part_of(dt_value x, int dim, int part, int parts) {
     dt_type t = dt_type_of_value(x);
     if (parts == 1) return x;
@@ -99,8 +95,6 @@ dt_value dt_reduce_pair(dt_value a, dt_value b, int kind) {
            : kind == DT_REDUCE_MAX ? dt_maximum(a, b)
                                    : dt_minimum(a, b);
 }
-
-/* ---- functions that several rows share ---- */
 
 void dt_across_print(const void *attr, dt_str *out) {
     const dt_across_attr *a = attr;

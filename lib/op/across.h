@@ -96,8 +96,6 @@ static inline bool dt_across_sums(const dt_node *n) {
 /* Emits the op with these attributes, or returns x if attr->axes is empty. */
 dt_value dt_across(dt_value x, const dt_op *op, const dt_across_attr *attr);
 
-/* ---- for op/across ---- */
-
 /* dt_across_rank returns the rank of `device` in its group of devices along the axes; the other
  * function returns the device that has a given rank in that group. */
 int dt_across_rank(const dt_across_attr *a, int device);

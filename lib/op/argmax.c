@@ -73,8 +73,8 @@ static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, 3 * (double)dt_type_elements(&c->in[0].type));
 }
 
-/* ---- over devices: each finds the largest of its elements; the result is the lowest index that a
- * device has found for an element that is the largest of all devices ---- */
+/* Over devices, each finds the largest of its elements; the result is the lowest index that a
+ * device has found for an element that is the largest of all devices. */
 
 static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     const dt_axis_attr *a = attr;

@@ -22,8 +22,6 @@
 #include "op/elementwise.h"
 #include "op/shapes.h"
 
-/* ---- over devices ---- */
-
 /*
  * layer_norm and its gradients over devices that split the features: sums over a row are added over
  * devices, first those for the mean and then, with the mean, those of squares. The ops are
@@ -31,8 +29,7 @@
  * means and variances.
  */
 
-/* ---- factors: one for each dimension of x; the last one is also that of all vectors of features
- * ---- */
+/* Factors: one for each dimension of x; the last one is also that of all vectors of features. */
 
 static void rule_forward(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     int features = in[0].rank - 1;
@@ -51,8 +48,6 @@ static void rule_scale_grad(const dt_type *in, const dt_type *out, const void *a
     (void)out;
     rule->out[0] = (int8_t)(in[0].rank - 1);
 }
-
-/* ---- decompositions, shapes and the gradient ---- */
 
 /* Rows of features, or of the part of them that a device has, (.., D / parts). */
 typedef struct rows {
@@ -161,8 +156,6 @@ static void grad(dt_grad *g) {
     if (g->wants[2]) g->din[2] = dt_reduce(g->dout, DT_REDUCE_SUM, dt_all_dims(rank - 1));
 }
 
-/* ---- the definition ---- */
-
 dt_norm_row dt_norm_row_of(const dt_view *x, int64_t row, double epsilon) {
     int64_t n = x->type.dim[x->type.rank - 1];
     dt_norm_row r = {.at = row * n, .n = n};
@@ -189,8 +182,6 @@ static void eval(const dt_call *c) {
                                    dt_cell_double(&c->in[2], i));
     }
 }
-
-/* ---- folded, where each entry has its own gamma and beta; cost, text, the row ---- */
 
 dt_value dt_norm_plain(dt_value x, double epsilon) {
     dt_type t = dt_type_of_value(x),

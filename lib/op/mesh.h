@@ -59,7 +59,9 @@ void dt_mesh_print_axes(dt_mesh_axes axes, dt_str *out);
 typedef struct dt_layout {
     dt_mesh_axes axes[DT_MAX_RANK];
     dt_mesh_axes partial;
-    int32_t kind; /* for a partial value: the dt_reduce_kind by which devices' parts are combined */
+    /* for a partial value: the dt_reduce_kind by which devices' terms are combined; also DT_INSIDE
+     * (pass/spmd.h) */
+    int32_t kind;
     /* 1 + the only logical device that holds the value; 0: all devices hold it or a part of it */
     int32_t on;
 } dt_layout;

@@ -13,7 +13,8 @@
 
 enum { DT_MAX_FACTORS = 32 };
 
-/* A node of the whole graph, for which the computation of each device is to be emitted. */
+/* A node of the whole graph, for which the computation of each device, or without axes its
+ * decomposition, is to be emitted. */
 typedef struct dt_partition_call {
     dt_trace *trace;
     const dt_node *node; /* the node in the whole graph */

@@ -53,8 +53,6 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
         rule->in[0][d] = rule->out[to] = (int8_t)d;
 }
 
-/* ---- the definition ---- */
-
 /* For each row number, the positions in the index that name it, as linked lists in order:
  * first[row], then next[i]. */
 typedef struct lists {
@@ -128,8 +126,6 @@ static void print(const void *attr, dt_str *out) {
     const dt_rows_attr *a = attr;
     dt_str_printf(out, "rows=%lld", (long long)a->rows);
 }
-
-/* ---- over devices, and StableHLO ---- */
 
 enum { ROWS = DT_MAX_RANK }; /* index of the factor along which rows of y are divided */
 

@@ -15,8 +15,6 @@
 #include "op/stablehlo.h"
 #include "op/workers.h"
 
-/* ---- the tree ---- */
-
 void dt_tree_leaves(int32_t shards, dt_tree_node n, int32_t *from, int32_t *to) {
     const int64_t end = ((int64_t)n.index + 1) << n.level;
     *from = (int32_t)((int64_t)n.index << n.level);
@@ -60,8 +58,6 @@ int dt_tree_results(const dt_node *n) {
 const dt_shard_range *dt_shard_range_of(const dt_node *n) {
     return n->op == &dt_op_tree_part ? n->attr : NULL;
 }
-
-/* ---- the op ---- */
 
 static dt_status *infer(dt_infer *q) {
     const dt_shard_range *r = q->attr;

@@ -359,8 +359,7 @@ struct dt_resolver {
     /* the topology of the slice, a counted reference; NULL: the resolver is for workers without a
      * slice */
     dt_topology *topology;
-    /* Whether the resolver has a topology: a slice is always simulated, because there is no
-     * resolver for real ones. */
+    /* Whether the resolver has a topology, other than that of a plug-in's TPUs. */
     bool simulated;
     /* the job in device names, such as "worker"; "localhost" for the slice "local" */
     char job[DT_JOB_NAME];
@@ -368,7 +367,7 @@ struct dt_resolver {
     int tasks, task;
     dt_numerics numerics;
     /* Why the slice is simulated: "simulated: this machine has no TPU (...)"; owned. NULL: the user
-     * named the slice or gave a topology, or there is no slice. */
+     * named the slice or gave a topology, a plug-in has its TPUs, or there is no slice. */
     char *why;
 };
 /* Opens a resolver like dt_tpu_resolver: for the slice of the name `tpu`, or for this machine's TPU
@@ -383,8 +382,8 @@ const dt_topology *dt_resolver_slice(const dt_resolver *r);
 /* Sets the number of devices that each chip of the resolver's slice shows. Fails with RANGE at `at`
  * (may be NULL) if that is not possible. Must precede the first use of the topology. */
 dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_location *at) DT_MUST_USE;
-/* Returns a resolver for virtual workers of this process, without a slice. This process is task 0,
- * the chief. */
+/* Returns a resolver for workers, without a slice. It says that this process is task 0, the chief;
+ * workers that are processes change that. */
 dt_resolver *dt_resolver_of_workers(int workers);
 
 /* ---- pictures ---- */
