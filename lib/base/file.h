@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files. Reading: regular files only (a FIFO or a device is refused, not waited for), sizes checked
- * before anything is allocated. Writing: these functions call write(2) directly, so that every
- * error is seen, EINTR and short writes are continued, a failed fsync is final, and tests can make
- * the Nth call fail (DTRAIN_FAULT_WRITE=N:ERRNO in builds with -DDT_FAULTS).
+ * before memory for them is allocated. Writing: these functions call write(2) directly, so that
+ * every error is seen, EINTR and short writes are continued, a failed fsync is final, and tests can
+ * make the Nth call fail (DTRAIN_FAULT_WRITE=N:ERRNO in builds with -DDT_FAULTS).
  *
  * Committing a file: open a temporary name, write, fsync, close, rename, fsync the directory. So a
  * committed file is never incomplete under its final name.

@@ -17,8 +17,8 @@ void dt_sha256_add(dt_sha256 *h, const void *bytes, size_t n);
 dt_digest dt_sha256_end(dt_sha256 *h); /* returns the digest and destroys h */
 dt_digest dt_sha256_of(const void *bytes, size_t n);
 
-/* Hashes beside the caller's other work: on a separate thread from the first MiB on. Bytes that are
- * put must not change until dt_hash_wait or dt_hash_end returns. */
+/* Hashes beside the caller's other work: on a separate thread from the first MiB on, if there are
+ * several cores. Bytes that are put must not change until dt_hash_wait or dt_hash_end returns. */
 typedef struct dt_hash_thread dt_hash_thread;
 dt_hash_thread *dt_hash_begin(void);
 void dt_hash_put(dt_hash_thread *h, const void *bytes, size_t n);

@@ -89,8 +89,8 @@ dt_status *dt_want_live(const void *handle, const char *call, const char *what) 
 
 /* Adds a line of context below the first error of s; returns s, which may be NULL. */
 dt_status *dt_note(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
-/* Sets the text that follows the carets of the first error of s ("did you mean 'layers'?"); returns
- * s, which may be NULL. */
+/* Sets the text that follows the carets, or else the message, of the first error of s ("did you
+ * mean 'layers'?"); returns s, which may be NULL. */
 dt_status *dt_suggest(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 /* Suggests "did you mean 'NEAREST'?" or, if `nearest` is NULL, lists the n names: "LABEL a, b, c",
  * or "LABEL none". */

@@ -9,7 +9,7 @@ struct dt_status {
     int refs; /* 1; 0 after the status was freed */
     const dt_error_row *row;
     char *text;
-    char *file;    /* path of the source location; NULL: the status has no location */
+    char *file;    /* name of the source, such as a path; NULL: the status has no location */
     int line, col; /* line and column of the location; 0: unknown */
     char *excerpt; /* the part of the source line around the location, fit to print; NULL:
                     * unknown */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Job files. libyaml's events become a tree in which every node remembers line and column; the
- * schema, not YAML, determines the types of scalars: the type of the field decides what `off`,
- * `1e-4` or `010` mean, or that they are refused. Reading continues after most faults, so that one
- * run reports up to DT_MAX_ERRORS of them; a syntax error or an exceeded limit ends it.
+ * Job files. libyaml's events become a tree whose nodes remember line and column; the schema, not
+ * YAML, determines the types of scalars: the type of the field decides what `off`, `1e-4` or `010`
+ * mean, or that they are refused. Reading continues after most faults, so that one run reports up
+ * to DT_MAX_ERRORS of them; a syntax error or an exceeded limit ends it.
  *
  * A merge key (`<<: *base`, `<<: [*first, *second]`) adds the entries of the mappings that it
  * names; if keys are equal, the mapping's own entry is used, or else that of the first of these

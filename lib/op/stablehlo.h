@@ -45,7 +45,7 @@ typedef struct dt_hlo {
     /* the most values that are added one after the other, in float32 even if they have 16 bits; 0:
      * no limit */
     int64_t chain;
-    bool names_layers; /* statements end with a comment that names their layer */
+    bool names_layers; /* whether most statements end with a comment that names their layer */
     const char *layer; /* path of the layer that is being written; NULL: none */
 } dt_hlo;
 
