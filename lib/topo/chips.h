@@ -5,7 +5,8 @@
  * between chips are those of one direction (a link of "164 GB/s" in some tables is two times 82).
  * Numbers that are unknown are 0.
  *
- * Comments name the sources of numbers, as `source: NAME` or `NAME: what it says`:
+ * Comments name the sources of numbers, as `source: NAME`, `source of MEMBER: NAME` or `NAME: what
+ * it says`:
  *
  *   Cloud TPU docs      the Cloud TPU pages of the generation
  *   Hot Chips           the TPUv2/v3 talk at Hot Chips 2020
@@ -62,7 +63,7 @@ DT_CHIP(v3, .kind = "TPU v3",                   /* source: libtpu */
         .counts_cores = true,                   /* Cloud TPU docs: v3-8 has 8 cores */
         /* Cloud TPU docs: 123 TFLOP/s per chip, which is 4 matrix units * 2 * 128 * 128 * 0.94 GHz;
          * Scaling book and jax: 140 */
-        .core_flops = 123e12 / 2, .clock_hz = 940e6, /* source: Hot Chips */
+        .core_flops = 123e12 / 2, .clock_hz = 940e6, /* source of clock_hz: Hot Chips */
         .mxus = 2, .mxu_size = 128,                  /* source: jax, Cloud TPU docs */
         .core_hbm = INT64_C(32) << 29,               /* Cloud TPU docs: 32 GiB per chip */
         .core_hbm_usable = 16624107520,              /* libtpu: the limit that a device reports */
@@ -81,7 +82,7 @@ DT_CHIP(v3, .kind = "TPU v3",                   /* source: libtpu */
                    .calibrated = "convnets"},
         /* DSSA paper: 656 Gbit/s; Cloud TPU docs: pod all-reduce 340 TB/s over 1024 chips of 4
      * links, so 83 GB/s per link */
-        .links = 4, .link_Bps = 82e9, .hop_s = 1e-6,      /* source: Scaling book */
+        .links = 4, .link_Bps = 82e9, .hop_s = 1e-6,      /* source of hop_s: Scaling book */
         .ring_efficiency = 0.96, .line_efficiency = 0.96, /* assumed to be those of v2 */
         .collective_s = 5e-6, /* the value fitted to measurements of v5e */
         .usd_hour = 8.00 / 4,
@@ -94,11 +95,11 @@ DT_CHIP(v3, .kind = "TPU v3",                   /* source: libtpu */
 DT_CHIP(v4, .kind = "TPU v4", /* source: libtpu */
         /* Cloud TPU docs, libtpu: both cores are one device (megacore) by default; a program can
          * ask for one per core */
-        .cores = 2, .devices = 1, .counts_cores = true, /* Cloud TPU docs: v4-8 has 4 chips */
+        .cores = 2, .devices = 1, .counts_cores = true, /* Cloud TPU docs: v4-8 has 8 cores */
         .core_flops = 275e12 / 2,                       /* Cloud TPU docs: 275 TFLOP/s per chip */
         .core_int8_ops = 275e12 / 2, /* Cloud TPU docs: "275 teraflops (bf16 or int8)" */
         /* 275e12 FLOP/s of a chip / (8 matrix units * 2 * 128 * 128) */
-        .clock_hz = 1050e6, .mxus = 4, .mxu_size = 128, /* source: jax, Cloud TPU docs */
+        .clock_hz = 1050e6, .mxus = 4, .mxu_size = 128, /* source of mxus: jax, Cloud TPU docs */
         .core_hbm = INT64_C(32) << 29,                  /* Cloud TPU docs: 32 GiB per chip */
         .core_hbm_usable = 32745848832 /
                            2,           /* libtpu: the limit that a device (both cores) reports */
@@ -117,7 +118,7 @@ DT_CHIP(v4, .kind = "TPU v4", /* source: libtpu */
                    .calibrated = "decoders"},
         /* source: Scaling book; Cloud TPU docs: pod all-reduce 1.1 PB/s over 4096 chips of 6 links,
      * so 44.8 GB/s per link */
-        .links = 6, .link_Bps = 45e9, .hop_s = 1e-6,      /* source: Scaling book */
+        .links = 6, .link_Bps = 45e9, .hop_s = 1e-6,      /* source of hop_s: Scaling book */
         .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be those of v5e */
         .collective_s = 5e-6, /* the value fitted to measurements of v5e */
         .pcie_Bps = 16e9,     /* source: Scaling book */
@@ -163,7 +164,7 @@ DT_CHIP(
     .line_efficiency = 0.83,
     /* calibrated on the Scaling book's profile of v5e: an all-gather of 131 kB in 8 us, of which
      * 3 are hops */
-    .collective_s = 5e-6, .pcie_Bps = 16e9, /* source: Scaling book */
+    .collective_s = 5e-6, .pcie_Bps = 16e9, /* source of pcie_Bps: Scaling book */
     .dcn_Bps = 3.125e9, /* Cloud TPU docs: a host of 8 chips has 2 x 100 Gbit/s */
     .usd_hour = 1.20,
     .price_source =
@@ -180,7 +181,7 @@ DT_CHIP(
     .core_flops = 459e12 / 2,    /* Cloud TPU docs: 459 TFLOP/s per chip */
     .core_int8_ops = 918e12 / 2, /* source: Cloud TPU docs */
     /* source: Scaling book; 459e12 FLOP/s / (8 matrix units * 2 * 128 * 128) */
-    .clock_hz = 1750e6, .mxus = 4, .mxu_size = 128, /* source: jax, Cloud TPU docs */
+    .clock_hz = 1750e6, .mxus = 4, .mxu_size = 128, /* source of mxus: jax, Cloud TPU docs */
     .core_hbm = INT64_C(95) << 29,                  /* Cloud TPU docs: 95 GiB per chip */
     /* libtpu: the limit that a device (both cores) reports, which is above the 95 GiB of the
      * docs */
@@ -223,7 +224,7 @@ DT_CHIP(
     .core_int8_ops = 1836e12,         /* source: Cloud TPU docs */
     /* The clock is not published. With this one, a core's peak is about 524,288 FLOP per cycle,
      * twice what 2 MXUs of 256 x 256 compute. */
-    .clock_hz = 1750e6, .mxus = 2, .mxu_size = 256, /* source: jax, Cloud TPU docs */
+    .clock_hz = 1750e6, .mxus = 2, .mxu_size = 256, /* source of mxus: jax, Cloud TPU docs */
     .core_hbm = INT64_C(32) << 30,                  /* Cloud TPU docs: 32 GiB */
     .core_hbm_usable = 33550235648,                 /* libtpu: the limit that a device reports */
     .core_hbm_Bps = 1638e9,                         /* source: Cloud TPU docs */
@@ -246,7 +247,7 @@ DT_CHIP(
     .hop_s = 1e-6,                                    /* source: Scaling book */
     .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be those of v5e */
     /* calibrated on the psum of 606 MB over 16x16 of TPU recipes, by microbenchmarks 5.12 ms */
-    .sum_efficiency = 0.69, .collective_s = 5e-6, /* the value fitted to measurements of v5e */
+    .sum_efficiency = 0.69, .collective_s = 5e-6, /* collective_s: as fitted for v5e */
     .pcie_Bps = 32e9,                             /* source: Scaling book */
     .dcn_Bps = 12.5e9, /* Cloud TPU docs: a host of 8 chips has 4 x 200 Gbit/s */
     .usd_hour = 2.70, .price_source = "on demand in us-east5, January 2025", /* source: SkyPilot */
@@ -262,7 +263,7 @@ DT_CHIP(
     .core_flops = 2307e12 / 2,                    /* Cloud TPU docs: 2,307 TFLOP/s per chip */
     /* The clock is not published. With this one, a core's peak is about 524,288 FLOP per cycle,
      * twice what 2 MXUs of 256 x 256 compute. */
-    .clock_hz = 2200e6, .mxus = 2, .mxu_size = 256, /* source: jax, Cloud TPU docs */
+    .clock_hz = 2200e6, .mxus = 2, .mxu_size = 256, /* source of mxus: jax, Cloud TPU docs */
     .core_hbm = INT64_C(192) << 29,                 /* Cloud TPU docs: 192 GiB per chip */
     .core_hbm_usable = 101732839424,                /* libtpu: the limit that a device reports */
     .core_hbm_Bps = 7380e9 / 2,                     /* Cloud TPU docs: 7,380 GB/s per chip */
