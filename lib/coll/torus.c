@@ -117,8 +117,8 @@ int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_
 typedef struct profile {
     int rounds, size;
     int *hops; /* [rounds] number of links on the longest way of a message */
-    /* [rounds][2][size] chunks on each link in both directions, [0] down; a link belongs to its
-     * lower end. Of the axis of cores: the load of the chip, at index 0. */
+    /* [rounds][2][size] chunks on each link in both directions, [0] down; a link belongs to the end
+     * from which it leads up. Of the axis of cores: the load of the chip, at index 0. */
     double *link;
 } profile;
 

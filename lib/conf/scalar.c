@@ -63,10 +63,10 @@ static bool is_plain(const char *text) {
            !strpbrk(text, "[]{}#\n") && !strstr(text, ": ");
 }
 
-/* Suggests the list that a single value in its place was probably meant to be: "[a]" for a, and
- * "[4]" for Python's (4,), of which only "(4" is left in a flow mapping, where the comma ends the
- * value. For a pattern with '*' suggests to list the names; suggests nothing for None, true, false
- * and texts that are not plain. */
+/* Suggests the list that a single value in its place was probably meant to be: "[a]" for a, "[4]"
+ * for Python's (4,), and "[4, ...]" for "(4", which is left of it in a flow mapping, where the
+ * comma ends the value. For a pattern with '*' suggests to list the names; suggests nothing for
+ * None, true, false and texts that are not plain. */
 static dt_status *suggest_list(dt_status *s, const char *text) {
     const char *last = strchr(text, ')');
     if (strcmp(text, "None") == 0 || strcasecmp(text, "true") == 0 ||
