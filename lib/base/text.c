@@ -113,8 +113,8 @@ static const dt_file_sort *riff_sort(const char *first, size_t n) {
     return HAS(8, "WEBP") ? &webp : HAS(8, "WAVE") ? &sound : &other;
 }
 
-/* Recognizes formats whose first bytes alone could be text, but only if zero bytes or lengths
- * beside them prove that the file is not text. */
+/* Recognizes formats by zero bytes or lengths near the beginning, which prove that the file is not
+ * text. Their other bytes there, such as "BM", could also begin a text. */
 static const dt_file_sort *framed_sort(const char *first, size_t n) {
     static const dt_file_sort bmp = SORT("a BMP image", IMAGE),
                               media =

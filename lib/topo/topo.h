@@ -389,7 +389,7 @@ dt_resolver *dt_resolver_of_workers(int workers);
 /* ---- pictures ---- */
 
 typedef struct dt_topology_picture {
-    const dt_topology *topology; /* the topology of the slice that is drawn */
+    const dt_topology *topology; /* the topology that is drawn */
     /* The assignment whose replicas are drawn; NULL: numbers of devices are drawn. */
     const dt_assignment *assignment;
     /* Why the slice is simulated, as in dt_resolver; NULL: the picture does not say it. */
