@@ -22,8 +22,8 @@ dt_status *dt_address_read(dt_address *out, const char *text) DT_MUST_USE;
  * whether only this machine can reach the address. Fails with MESSAGES if the name is unknown. */
 dt_status *dt_address_resolve(dt_address *a, bool here, bool *loopback) DT_MUST_USE;
 /* Writes to host[DT_ADDRESS_MOST] the numeric address of this machine that the other machine `to`
- * would see. Sends nothing. Fails with MESSAGES if the name of `to` is unknown or there is no
- * route. */
+ * would see. Sends that machine nothing. Fails with MESSAGES if the name of `to` is unknown or
+ * there is no route. */
 dt_status *dt_address_toward(const dt_address *to, char *host) DT_MUST_USE;
 /* Writes the address as ZeroMQ takes it, "tcp://[::1]:2222", to text[DT_ENDPOINT_MOST]. */
 enum { DT_ENDPOINT_MOST = DT_ADDRESS_MOST + 20 };

@@ -93,7 +93,7 @@ typedef struct dt_arrival {
     char *more; /* the `more` bytes of the frame, followed by a zero byte; owned by the caller */
 } dt_arrival;
 
-/* ---- the coordinator's side ---- */
+/* ---- carriers ---- */
 
 typedef struct dt_carrier dt_carrier;
 typedef struct dt_carrier_row {
@@ -138,7 +138,7 @@ static inline void dt_carrier_close(dt_carrier *c, bool well) {
     if (c) c->row->close(c, well);
 }
 
-/* ---- the worker's side ---- */
+/* ---- links ---- */
 
 typedef struct dt_worker_link dt_worker_link;
 typedef struct dt_worker_link_row {

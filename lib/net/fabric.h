@@ -2,9 +2,9 @@
 /*
  * Transports between ranks. A fabric is a table of functions. `mpi` connects the processes that
  * mpirun or srun started, `sockets` those that this program started on one machine, and `zmq` those
- * that know each other's addresses. Ranks form a group and send messages to each other. No rank
- * waits forever: a message that does not come in time, a rank that has left, and a message other
- * than the expected one are errors that name the rank and the expected message.
+ * that know where to meet. Ranks form a group and send messages to each other. No rank waits
+ * forever: a message that does not come in time, a rank that has left, and a message other than the
+ * expected one are errors that name the rank and the expected message.
  *
  *     dt_process_group_open(&group, &dt_fabric_mpi, 0)             every process
  *     dt_process_group_join(group, group->own, 10.0, &member)
@@ -108,7 +108,7 @@ dt_status *dt_process_group_meet(dt_process_group **out, const dt_fabric *f,
 /* Closes a group, after all members have left; t may be NULL. */
 void dt_process_group_close(dt_process_group *t);
 /* Joins the group as `rank`. Fails with WORKERS_DISAGREE if the group has no such rank or the rank
- * has joined already. A member may be used by one thread only. */
+ * has joined already, or like dt_member_recv. A member may be used by one thread only. */
 dt_status *dt_process_group_join(dt_process_group *t, int rank, double patience_s,
                                  dt_member **out) DT_MUST_USE;
 void dt_member_leave(dt_member *m); /* leaves the group; m may be NULL */
@@ -154,8 +154,6 @@ typedef struct dt_tree_item {
 /* Computes a += b for n elements, as collectives do. Returns false if the type cannot be summed. */
 bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n);
 
-/* ---- sums by the tree of `reproducible` (tree.c) ---- */
-
 /* Sums values over all workers. Rank r holds the shards that dt_shards_of_worker gives it. The
  * result equals tree_sum over all shards bit by bit. Fails like dt_member_send and dt_member_recv,
  * with SCHEDULE if values of the dtype cannot be summed, or with NO_MEMORY. */
@@ -175,7 +173,7 @@ typedef struct dt_rows_item {
     size_t row_bytes;
 } dt_rows_item;
 /* fabric.c: collects every rank's rows into each item's `whole`, on every rank. Fails like
- * dt_member_send and dt_member_recv. */
+ * dt_member_send and dt_member_recv, or with NO_MEMORY. */
 dt_status *dt_rows_all_gather(dt_member *m, const dt_rows_item *item, int n) DT_MUST_USE;
 
 /* Collects bytes on rank 0: n[r] bytes from each rank r, in rank order, into all[]. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of links: the rules that both ends share, and sending and receiving piece by piece. */
+/* Frames of links: the rules that both ends share, sending and receiving piece by piece, and
+ * reports of long waits. */
 #ifndef DT_NET_FRAME_H
 #define DT_NET_FRAME_H
 

@@ -28,8 +28,6 @@ dt_status *dt_failure_read(const char *more, int64_t n, dt_error otherwise, cons
                      : dt_fail(error, NULL, "%s", text);
 }
 
-/* ---- waiting ---- */
-
 enum { LOOK_MS = 1000, REPORT_S = 5, TIMES = 3 };
 
 double dt_link_say_at(const dt_worker_link *l) { return fmax(REPORT_S, TIMES * l->longest_s); }
@@ -49,8 +47,6 @@ void dt_link_waited(const dt_worker_link *l, double waited_s, double *say_at) {
                       l->silence_s);
     l->wait.say(l->wait.user, dt_str_text(&line));
 }
-
-/* ---- moving ---- */
 
 static dt_status *gone(void) {
     return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone");

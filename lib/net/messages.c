@@ -14,8 +14,6 @@
 #include "base/str.h"
 #include "net/messenger.h"
 
-/* ---- opening and closing ---- */
-
 static bool peer_is_name(const char *name) {
     const size_t n = name ? strlen(name) : 0;
     for (size_t i = 0; i < n; i++)
@@ -189,7 +187,7 @@ bool dt_messenger_reached(const dt_messenger *m, int peer) {
 
 /* ---- sending ---- */
 
-/* Sends one part of a message. Sets *lost to whether the peer is gone or is disconnecting. */
+/* Sends one part of a message. Sets *lost if the peer is gone or is disconnecting. */
 static dt_status *send_part(dt_messenger *m, void *socket, const dt_message_part *part, bool more,
                             bool *lost) {
     dt_zmq_msg msg;

@@ -35,7 +35,7 @@
  * ZeroMQ's thread answers heartbeats meanwhile.
  *
  * Do not trust the contents of a message more than its sender. With a key that may be any process
- * of the run, without one any process on this machine. Check n, the size of each part, and every
+ * of the run, without one any process that can connect. Check n, the size of each part, and every
  * number in it. A part may have any size from 0 to most_bytes.
  */
 #ifndef DT_NET_MESSAGES_H
@@ -54,7 +54,7 @@ enum { DT_MESSAGE_PARTS = 8, DT_PEER_NAME = 40, DT_MOST_PART = 1 << 30 };
 typedef struct dt_messenger dt_messenger;
 typedef struct dt_messenger_spec {
     /* the run's key, which is copied; NULL: no encryption, and only the loopback interface is
-     * allowed */
+     * allowed unless `open` is set */
     const dt_run_key *key;
     /* Without a key: also allow other interfaces. Any process that can reach them can then read all
      * messages and join. */

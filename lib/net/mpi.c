@@ -70,7 +70,7 @@ typedef struct mpi_member {
 
 static mpi_group *group_of(const dt_member *m) { return (mpi_group *)m->group; }
 
-/* ---- the plug-in ---- */
+/* ---- the plug-in, and groups ---- */
 
 /* Returns the name of the plug-in for the MPI library whose launcher started this process, which
  * the launcher's environment variables show; if they show none, that for Open MPI. */

@@ -39,8 +39,6 @@ typedef struct gathering {
     int64_t since_ns, said_ns;
 } gathering;
 
-/* ---- messages ---- */
-
 static dt_status *send_line(gathering *g, int peer, const char *line) {
     return dt_messenger_send(g->met->m, peer, &(dt_message_part){line, strlen(line)}, 1);
 }
@@ -70,8 +68,6 @@ static void take_in(gathering *g, int rank, int peer) {
     g->met->peer[rank] = peer;
     g->here[rank] = true;
 }
-
-/* ---- rank 0 ---- */
 
 static dt_status *refuse(gathering *g, int peer, dt_status *s) {
     dt_local_str line = {0};
@@ -128,8 +124,6 @@ static dt_status *send_table(gathering *g) {
     g->told = true;
     return s;
 }
-
-/* ---- other ranks ---- */
 
 /* Writes the address at which other ranks reach this one. */
 static dt_status *own_address(const gathering *g, char *out) {
@@ -190,8 +184,6 @@ static void hear_rank(gathering *g, int peer, char *words) {
         !g->here[rank] && rank_of(g, peer) < 0)
         take_in(g, (int)rank, peer);
 }
-
-/* ---- all ranks ---- */
 
 static dt_status *hear(gathering *g, const dt_message *x) {
     char *line = line_of(x, (size_t)DT_RENDEZVOUS_RANKS * DT_ENDPOINT_MOST), *words = line;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements what servers.h declares. A link is read and written by its server's thread only. The
- * coordinator may set the message to send while none is being sent, and may set `closing`. One lock
- * guards these members and the arrivals. Bytes are moved without holding it. */
+/* Implements what servers.h declares. While servers run, a link is read and written by its server's
+ * thread only. The coordinator may set the message to send while none is being sent, and may set
+ * `closing`. One lock guards these members and the arrivals. Bytes are moved without holding it. */
 #define _GNU_SOURCE
 #include "net/servers.h"
 
@@ -323,7 +323,7 @@ static void recycle(dt_carrier *c, void *slices) {
     pthread_mutex_unlock(&a->lock);
 }
 
-/* ---- ending ---- */
+/* ---- closing and opening ---- */
 
 static void stop_threads(servers *a) {
     pthread_mutex_lock(&a->lock);

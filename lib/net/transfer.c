@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Implements what transfer.h declares. A stretch is cut into pieces, each of which is one message.
- * A long stretch of one item is sent from the item and received into it directly, in pieces that
- * stay in the cache while they are added. Short stretches of several items are packed together.
+ * A long stretch of one item is sent from the item itself, in pieces that stay in the cache while
+ * they are added. Short stretches of several items are packed together.
  *
  *     items    [ kernel .......... | bias | scale | kernel ........ ]
  *     stretch     [          .....................................     ]

@@ -12,7 +12,8 @@ typedef struct dt_stretch {
 
 typedef struct dt_transfer {
     dt_member *m;
-    /* [items] the values, each with a single node: shape (rows, 1, width) */
+    /* [items] the values; those whose parts are sent or added have one node of the summation
+     * tree */
     const dt_tree_item *item;
     int items;
     dt_dtype dtype;

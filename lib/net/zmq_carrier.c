@@ -49,7 +49,7 @@ static char *copy_more(const dt_message *x) {
     return more;
 }
 
-/* ---- the coordinator ---- */
+/* ---- the side that listens ---- */
 
 /* Sends a frame. Errors are dropped: if the peer is gone, ZeroMQ's next event reports that. */
 static void send_or_drop(const zmq_carrier *p, int peer, const dt_frame *head, const void *slices,
@@ -225,7 +225,7 @@ dt_status *dt_zmq_carrier_open(dt_carrier **out, const dt_zmq_carrier_spec *spec
     return s;
 }
 
-/* ---- the worker's side ---- */
+/* ---- the side that connects ---- */
 
 static void describe_wait(const dt_worker_link *l, const dt_zmq_carrier_spec *spec, dt_str *out) {
     dt_str_printf(out, "%s at %s", l->host, spec->address);

@@ -18,8 +18,6 @@ const dt_kind *const *dt_callback_kinds(int *n) {
     return rows;
 }
 
-/* ---- reading ---- */
-
 static const char *name_of(const dt_tree *item) {
     if (item->kind == DT_TREE_SCALAR) return item->text;
     return item->kind == DT_TREE_MAP && item->n > 0 ? item->entry[0].key : "";
@@ -67,8 +65,6 @@ bool dt_callbacks_vary_rate(const dt_callbacks *c) {
         if (row_of(c, i)->varies_rate) return true;
     return false;
 }
-
-/* ---- checking ---- */
 
 const dt_location *dt_callback_place(const dt_named *named, const char *argument) {
     const dt_tree *value = dt_tree_get(named->tree, argument);
@@ -137,8 +133,6 @@ dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job)
     return faults;
 }
 
-/* ---- facts of the run ---- */
-
 bool dt_callbacks_look_at_steps(const run *r) {
     for (int i = 0; i < r->n_hooks; i++)
         if (r->hook[i].named && (r->hook[i].row->step_end || r->hook[i].row->settled)) return true;
@@ -189,8 +183,6 @@ dt_status *dt_run_rate(const run *r, double *rate) {
 void dt_run_set_rate(run *r, double rate) {
     *(float *)dt_host_edit(r->optimizer->rate) = (float)rate;
 }
-
-/* ---- reports ---- */
 
 typedef struct dt_callback_message {
     struct dt_callback_message *next;

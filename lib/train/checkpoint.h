@@ -57,8 +57,6 @@ typedef struct dt_tracked_optimizer {
 int dt_tracked_optimizers(const dt_checkpoint *c, dt_arena *arena, dt_tracked_optimizer **out);
 dt_variable *dt_tracked_find(const dt_checkpoint *c, const char *path, dt_arena *arena);
 
-/* ---- tensors ---- */
-
 /* Variables with the tensors of a file that they are saved to. */
 typedef struct dt_bound {
     int n;
@@ -76,8 +74,6 @@ enum { DT_BOUND_WEIGHTS, DT_BOUND_SLOTS, DT_BOUND_VARIABLES, DT_BOUND_FILES };
 dt_status *dt_bound_list(const dt_checkpoint *c, dt_arena *arena, const int64_t *n_copies,
                          dt_bound out[DT_BOUND_FILES]) DT_MUST_USE;
 dt_arrays dt_bound_arrays(const dt_bound *b);
-
-/* ---- state.json's "loop" ---- */
 
 typedef struct dt_loop_item {
     const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the checkpoint of a custom loop has besides tensors: the names of all objects, and the state
- * of each.
+ * What the checkpoint of a custom loop has: the list of its tensors and, in state.json, the names
+ * of all objects and the state of each.
  *
  *     {"models": {"model": true},
  *      "optimizers": {"adam": ["dense/kernel", "dense/bias"], "unused": null},

@@ -26,8 +26,6 @@ typedef struct restoring {
     dt_iterator **resumed;
 } restoring;
 
-/* ---- names ---- */
-
 static dt_status *open_saved(restoring *r, const char *path) {
     dt_status *s = dt_saved_open(&r->saved, path);
     if (s && dt_is_run(path))
@@ -83,8 +81,6 @@ static dt_status *check_names(const restoring *r) {
     }
     return all;
 }
-
-/* ---- tensors ---- */
 
 /* Creates the state of optimizers that have not made an update yet, if they have state in the
  * checkpoint: for the same variables. */
@@ -181,8 +177,6 @@ static dt_status *read_tensors(restoring *r) {
     return NULL;
 }
 
-/* ---- positions ---- */
-
 static dt_status *open_positions(restoring *r) {
     r->resumed = dt_arena_array(r->arena, dt_iterator *, r->c->n + 1);
     for (int i = 0; i < r->c->n; i++) {
@@ -198,8 +192,6 @@ static dt_status *open_positions(restoring *r) {
     }
     return NULL;
 }
-
-/* ---- restoring a checkpoint ---- */
 
 static dt_status *prepare(restoring *r, const char *path) {
     DT_TRY(open_saved(r, path));

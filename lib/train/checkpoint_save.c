@@ -10,8 +10,6 @@ enum { DEFAULT_KEPT = 3 };
 /* A checkpoint's name has room for 18 digits of the step. */
 #define GREATEST_STEP INT64_C(999999999999999999)
 
-/* ---- the directory ---- */
-
 static int64_t bytes_of(const dt_bound bound[DT_BOUND_FILES]) {
     int64_t bytes = 65536; /* an allowance for the headers of the files and for state.json */
     for (int f = 0; f < DT_BOUND_FILES; f++)
@@ -47,8 +45,6 @@ static dt_status *find_generation(const dt_checkpoint *c, const char *dir, int64
     *generation = newest->generation + !goes_on;
     return NULL;
 }
-
-/* ---- what is saved ---- */
 
 static dt_status *take_values(dt_bound *b) {
     DT_TRY(dt_variables_fetch(b->variable, b->n));

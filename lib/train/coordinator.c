@@ -112,8 +112,6 @@ enum { LOOK_NS = 100000000 };
  * accumulates them. */
 enum { UPDATE, GATHER, PROGRAMS };
 
-/* ---- what the pool asks about batches ---- */
-
 static bool asks(void *user, int64_t number) {
     const dt_coordinated *c = user;
     (void)number;
@@ -143,8 +141,6 @@ static void warn(void *user, const char *text) {
     const dt_coordinated *c = user;
     dt_run_warn(c->r, text);
 }
-
-/* ---- a step ---- */
 
 static int64_t next_multiple(int64_t of, int64_t above) {
     return of > 0 ? (above / of + 1) * of : INT64_MAX;
@@ -263,8 +259,6 @@ void dt_coordinated_report(run *r) {
                                .staleness = x->stale,
                                .n_staleness = dt_closures_bins(x)});
 }
-
-/* ---- opening ---- */
 
 /* Refuses loss scaling. The process that has the variables removes the scale from gradients, and
  * may change the scale with every push; gradients that are computed at that time would have

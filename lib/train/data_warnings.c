@@ -445,7 +445,7 @@ static dt_status *doubt_ranges(const dt_trainer *t, int input, dt_arena *arena, 
     return NULL;
 }
 
-/* ---- targets of metrics ---- */
+/* ---- targets of metrics, and the lists of warnings ---- */
 
 /* Whether the loss guarantees that all targets are in the metric's range. Targets that the loss
  * does not allow have been refused before. */

@@ -149,7 +149,7 @@ dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model,
     return !faults && c ? find_targets(elements, c, out) : faults;
 }
 
-/* ---- types of elements ---- */
+/* ---- types and values ---- */
 
 /* Writes a shape as in a job file, without the batch dimension: "[28, 28]". */
 static void put_shape(dt_str *out, const dt_type *t) {
@@ -342,7 +342,7 @@ dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_com
     return NULL;
 }
 
-/* ---- classes ---- */
+/* ---- class weights ---- */
 
 /* If the loss takes class numbers as targets: refuses class numbers that the model has no score
  * for. */

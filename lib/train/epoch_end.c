@@ -10,8 +10,6 @@
 #include "train/hook.h"
 #include "train/recording.h"
 
-/* ---- validation ---- */
-
 static bool has_validation(const run *r) {
     return dt_dataset_count(r->data, DT_PART_VALIDATION) > 0;
 }
@@ -93,8 +91,6 @@ dt_status *dt_run_validate_late(run *r) {
     return dt_run_validate_again(r);
 }
 
-/* ---- the history ---- */
-
 static dt_status *write_history(run *r) {
     dt_local_str line = {0};
 
@@ -118,8 +114,6 @@ static dt_logs training_logs(run *r) {
                      .n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, r->last)};
 }
 
-/* ---- validation within an epoch ---- */
-
 /* After the run's last step the event of the validation has no training metrics: those are in the
  * event of the epoch, which follows. */
 dt_status *dt_run_validate_between(run *r) {
@@ -135,8 +129,6 @@ dt_status *dt_run_validate_between(run *r) {
     r->n_last = logs.n;
     return write_history(r);
 }
-
-/* ---- the end of an epoch ---- */
 
 /* Collects the epoch's logs in r->last. If a validation by steps followed the last step, they are
  * there already. The last epoch of a job is always validated if there is validation data, but

@@ -116,8 +116,6 @@ static void report_progress(const dt_run_options *run, const char *part, int64_t
                run->user);
 }
 
-/* ---- pieces ---- */
-
 /* An evaluation in progress. Workers take pieces in turn. When each has evaluated one, the turn
  * ends: every worker adds the sums of all these pieces, in the order of the pieces, and gets the
  * same digits as one worker would. */

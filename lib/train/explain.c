@@ -72,8 +72,6 @@ static void explained_tally_release(dt_explained_tally *t) {
     dt_spread_release(&t->scores);
 }
 
-/* ---- pairs of classes ---- */
-
 static dt_pair_count *slot_of(dt_pair_count *in, int64_t slots, uint64_t key) {
     uint64_t at = key * UINT64_C(0x9e3779b97f4a7c15);
     for (at ^= at >> 32;; at++) {
@@ -105,8 +103,6 @@ static void count_pair(dt_explained_tally *t, int64_t actual, int64_t predicted)
     s->count++;
 }
 
-/* ---- the worst examples ---- */
-
 static void keep_worst(dt_explained_tally *t, const dt_worst_example *x) {
     int at = t->n_worst;
     if (isnan(x->loss)) return;
@@ -116,8 +112,6 @@ static void keep_worst(dt_explained_tally *t, const dt_worst_example *x) {
     memmove(&t->worst[at + 1], &t->worst[at], (size_t)(last - at) * sizeof *t->worst);
     t->worst[at] = *x;
 }
-
-/* ---- classes ---- */
 
 static int64_t largest(const float *v, int64_t n) {
     int64_t most = 0;
@@ -223,8 +217,6 @@ static void take_labels(dt_explained_tally *t, const float *v, const float *targ
     t->right += all;
     x->actual = x->predicted = x->score = NAN;
 }
-
-/* ---- values ---- */
 
 static dt_status *take_values(dt_explained_tally *t, const float *v, const float *target,
                               dt_worst_example *x) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes scores and curves from the counts of an evaluation. See explain.h. */
+/* Computes scores and curves from the counts of an evaluation (see explain.h), and writes them as
+ * JSON. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -274,7 +275,7 @@ static dt_status *explain_binary(dt_explained_tally *t, dt_threshold_score best,
     return NULL;
 }
 
-/* ---- explaining an output ---- */
+/* ---- an output, and JSON ---- */
 
 dt_status *dt_tally_explain(dt_explained_tally *t, const dt_texts *names, dt_threshold_score best,
                             dt_arena *arena, dt_output_explained *out) {

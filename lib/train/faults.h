@@ -32,7 +32,7 @@ typedef struct dt_fault {
     dt_fault_kind kind;
     const char *text; /* the fault as the user wrote it */
     int64_t core, worker, x, y, z;
-    int64_t step; /* the step at which the fault happens, counted from 1 */
+    int64_t step; /* the step at which the fault happens, counted from 1; 0 for hbm */
     double times;
     int64_t bytes;
 } dt_fault;
@@ -53,7 +53,7 @@ dt_status *dt_faults_check(const dt_faults *f, const dt_topology *slice) DT_MUST
 int64_t dt_faults_hbm(const dt_faults *f);
 
 struct run;
-/* At a run's start: warns of each fault whose step is outside of this run. */
+/* At a run's start: warns of each fault that will not happen in it, because of its step. */
 void dt_faults_begin(const struct run *r);
 /* Writes the chips whose links are slow in a step to slow[f->n]. Returns their number, which never
  * falls from one step to the next. */

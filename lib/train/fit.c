@@ -15,8 +15,6 @@
 #include "train/faults.h"
 #include "train/hook.h"
 
-/* ---- steps ---- */
-
 static dt_status *count_step(run *r, dt_step_done *done, int64_t since) {
     r->at.step++;
     r->at.epoch_step++;
@@ -50,8 +48,6 @@ static dt_status *train_step(run *r) {
     return bad ? dt_note(bad, "in step %lld", (long long)r->at.step + 1)
                : count_step(r, &done, since);
 }
-
-/* ---- between steps ---- */
 
 /* What is to be done after a step, as bits of a number. */
 enum { SAVE = 1, STOP = 2, STOP_AT_ONCE = 4 };
@@ -111,9 +107,9 @@ bool dt_run_is_training(const run *r) { return r->at.step < r->size.steps && !r-
 
 bool dt_run_is_done(const run *r) { return r->at.step >= r->size.all_steps || r->stop_training; }
 
-/* Whether saving has to wait for workers. A parameter server's checkpoint must contain the updates
- * of exactly the first n batches. So no new batches are handed out, and saving waits until the
- * workers have finished theirs. */
+/* Whether what is due has to wait for workers. A parameter server's checkpoint must contain the
+ * updates of exactly the first n batches. So no new batches are handed out, and saving waits until
+ * the workers have finished theirs. */
 static bool waits_for_rest(run *r, uint32_t *due) {
     if (!r->coordinator || *due & STOP_AT_ONCE) return false;
     r->due |= *due;
@@ -164,14 +160,12 @@ static dt_status *train_from_here(run *r) {
     return s;
 }
 
-/* ---- the whole run ---- */
-
 static bool is_stopped(const dt_status *s) { return s && dt_status_number(s) == DT_E_STOPPED; }
 
-/* Ends training after the last step that the job, a signal or --steps allows. If the whole job is
- * trained, use_ema replaces the weights by their means, and callbacks may then replace the weights.
- * After the last step of this run, validates with the final weights if they were replaced, or if
- * --steps or --until-epoch has ended the run and the last line has no validation. */
+/* Ends training. If the whole job is trained, use_ema replaces the weights by their means, and
+ * callbacks may then replace the weights. After the last step of this run, validates with the final
+ * weights if they were replaced, or if --steps or --until-epoch has ended the run and the last line
+ * has no validation. */
 static dt_status *end_training(run *r) {
     if (dt_run_is_done(r)) {
         DT_TRY(dt_optimizer_take_averages(r->optimizer, &r->model->trainable, &r->averaged));

@@ -109,8 +109,6 @@ struct dt_generator {
     dt_view *arg, *result;
 };
 
-/* ---- opening ---- */
-
 dt_status *dt_generator_check(const dt_model_spec *model, const dt_dataset_spec *data,
                               const char *what, const dt_location *at) {
     const dt_type *in = &model->input[0].type, *out = &model->output[0].type;
@@ -159,8 +157,6 @@ void dt_generator_restart(dt_generator *g, dt_random random) {
     g->text.n = g->prompt;
     g->from = g->kept = 0;
 }
-
-/* ---- compiling ---- */
 
 static dt_view allocate(const dt_generator *g, const dt_type *type) {
     const dt_type one = dt_type_at(type, 1);
@@ -213,8 +209,6 @@ dt_status *dt_generator_compile(dt_generator *g) {
     return dt_compiled_create(&g->whole, strategy, two.whole ? two.whole : graph,
                               &(dt_compile_options){.alone = true});
 }
-
-/* ---- one token ---- */
 
 /* Sets g->score to row `row` of scores (1, rows, vocabulary); if these are probabilities, to their
  * logarithms. Fails with DIVERGED for NaN and +infinity, with which the choice of a token would be
@@ -303,8 +297,6 @@ dt_status *dt_generator_next(dt_generator *g, int32_t *token, double *log_probab
     dt_tokens_add(&g->text, *token);
     return NULL;
 }
-
-/* ---- text ---- */
 
 void dt_generator_decode(const dt_generator *g, int64_t from, int64_t to, dt_str *out) {
     for (int64_t i = from; i < to; i++) dt_dataset_decode(g->o.data, g->text.v[i], i == 0, out);

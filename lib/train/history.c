@@ -101,6 +101,6 @@ int dt_history_last_line(const char *path, dt_arena *arena, dt_metric *metrics, 
         if (line) n = read_metrics(line, arena, metrics, most);
         json_decref(line);
     }
-    dt_status_free(s); /* A history that does not exist is not an error. */
+    dt_status_free(s); /* A history that cannot be read has no line. */
     return n;
 }

@@ -19,7 +19,7 @@ static const dt_hook_row *const every_run[] = {
 };
 enum { EVERY_RUN = sizeof every_run / sizeof *every_run };
 
-/* ---- opening ---- */
+/* ---- opening and closing ---- */
 
 /* Returns the callback's key in checkpoints. The second callback of the same kind gets the suffix
  * "_1", the third "_2", and so on. */

@@ -50,7 +50,7 @@ void dt_logs_put(dt_logs *logs, const char *name, double value);
 typedef struct dt_step_done {
     const dt_example *batch;
     double loss;    /* loss of the batch, computed before the step's update */
-    double seconds; /* seconds of the step, including the wait for its batch */
+    double seconds; /* seconds of the step, including the wait for data */
     dt_logs logs;   /* logs over the epoch's steps so far */
 } dt_step_done;
 
@@ -129,9 +129,7 @@ void dt_keep_number(dt_json *j, const char *key, double x);
 bool dt_kept_number(const json_t *kept, const char *key, double *x);
 bool dt_kept_count(const json_t *kept, const char *key, int64_t *n);
 
-/* ---- for callbacks ---- */
-
-/* Whether a callback needs the results of every step, so that steps cannot overlap. */
+/* Whether a callback is called after every step, so that steps cannot overlap. */
 bool dt_callbacks_look_at_steps(const run *r);
 /* Whether the run has just completed a multiple of `every` epochs, or of `every` steps if fit.steps
  * is set. */

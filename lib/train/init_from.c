@@ -15,8 +15,7 @@
 
 /* ---- names ---- */
 
-/* The job's regular expressions over names, compiled. They are valid, because dt_init_from_check
- * has been called before. */
+/* Regular expressions over names, compiled. */
 typedef struct patterns {
     int n;
     dt_pattern **p;
@@ -99,7 +98,7 @@ static dt_arrays wanted(const names *n, const dt_arrays *all) {
 
 typedef struct first_weights {
     dt_saved checkpoint;
-    dt_arrays weights; /* the model's weights, to be filled with the tensors of the file */
+    dt_arrays weights; /* the model's weights */
     dt_torch torch;
     names names;
     bool only_compared;

@@ -23,8 +23,6 @@ static int64_t sum(int64_t a, int64_t b) {
     return dt_add_fits(a, b, &c) ? c : INT64_MAX;
 }
 
-/* ---- arenas ---- */
-
 /* Adds to *bytes the bytes of the arena of a step over `rows` rows. Adds nothing if c is NULL or
  * rows is 0, nor for a step that runs replica by replica, which has no arena. */
 static dt_status *add_arena(dt_compiled *c, int64_t rows, int64_t *bytes) {
@@ -68,8 +66,6 @@ static dt_status *add_evaluation(const run *r, dt_memory *m) {
     return add_arena(t->evaluate, n % piece, &m->evaluation);
 }
 
-/* ---- weights, data ---- */
-
 static int64_t bytes_of(dt_variable *const *v, int n) {
     int64_t bytes = 0;
     for (int i = 0; i < n; i++) bytes = sum(bytes, dt_divided_bytes(v[i]));
@@ -112,8 +108,6 @@ dt_status *dt_run_count_memory(run *r) {
     m->all = sum(sum(sum(m->step, m->evaluation), sum(m->state, m->data)), m->program);
     return NULL;
 }
-
-/* ---- suggestions for a job that does not fit ---- */
 
 /* Computes the bytes that the run needs with a batch of `rows` rows; INT64_MAX: unknown. remakes:
  * the step computes values again instead of keeping them. */
@@ -224,8 +218,6 @@ dt_status *dt_run_check_memory(run *r) {
     dt_status *s = dt_fail(DT_E_DOES_NOT_FIT, NULL, "%s", dt_str_text(&text));
     return what_fits(r, l.bytes, name_weights(r, r->arena ? name_layer(r, s) : s));
 }
-
-/* ---- before the weights are made ---- */
 
 /* Checks the memory of a run whose model has no memory yet. Parts of r that are not known yet are
  * 0, and r->arena is NULL. */

@@ -8,8 +8,6 @@
 #include "train/scoped.h"
 #include "train/train.h"
 
-/* ---- creating a model ---- */
-
 /* Checks the machine's memory before any variable is allocated. Linux grants more memory than it
  * has, and later kills the process that uses it. */
 static dt_status *check_room(const dt_model_spec *m) {
@@ -128,7 +126,7 @@ dt_status *dt_model_seed(dt_model *m, uint64_t seed) {
     return NULL;
 }
 
-/* ---- public calls that read a model ---- */
+/* ---- parameters and weights ---- */
 
 int64_t dt_model_parameters(const dt_model *m) { return DT_LIVE(m) ? m->spec.parameters : 0; }
 

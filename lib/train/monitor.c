@@ -8,8 +8,6 @@
 const char *const dt_monitor_modes[] = {"auto", "min", "max", NULL};
 enum { AUTO, LESS, MORE };
 
-/* ---- finding the metric ---- */
-
 /* Removes the prefix "val_": returns "loss" for "val_loss". */
 static const char *without_val(const char *name) {
     return strncmp(name, "val_", 4) == 0 ? name + 4 : name;
@@ -96,8 +94,6 @@ dt_status *dt_monitor_check(const dt_callback_job *job, const dt_named *named) {
                               named->kind->name, name),
                       "write mode: min, or mode: max");
 }
-
-/* ---- values ---- */
 
 dt_monitor dt_monitor_open(const run *r, const dt_monitor_head *head) {
     const dt_better better =

@@ -7,8 +7,6 @@
 #include "train/hook.h"
 #include "train/recording.h"
 
-/* ---- resuming ---- */
-
 static dt_status *same_job(run *r, const dt_saved *c) {
     const dt_fit_request *q = r->q;
     const char *key = q->difference ? q->difference(q->difference_of, r->arena, c->state.job)
@@ -322,8 +320,6 @@ dt_status *dt_run_open(run *r) {
                               dt_arena_printf(r->arena, "%lld", (long long)r->at.step + 1)));
     return dt_cluster_compare(c, "the SHA-256 of the first weights", weights.hex);
 }
-
-/* ---- saving ---- */
 
 /* After the first checkpoint of this run: replaces the old run's history by the new one if that was
  * written beside it, and on a fresh start also deletes the old checkpoints. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Optimizers as handles: reading their state outside of step functions. */
+/* Optimizers as handles, outside of step functions. */
 #include <string.h>
 
 #include "train/train.h"

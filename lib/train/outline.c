@@ -95,8 +95,7 @@ dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, do
     return t->last_rows > 0 ? slowed(t, t->last_rows, slow, n, &seconds[1]) : NULL;
 }
 
-/* Computes the bytes of a training step whose batch is divided into `shards` shards. The outline's
- * own steps have no shards. */
+/* Computes the bytes of a training step whose batch is divided into `shards` shards. */
 static dt_status *sharded_bytes(const dt_trainer *t, int shards, int64_t *bytes) {
     /* This copy of the trainer is only traced and compiled, so its other members are not used. */
     dt_trainer other = *t;

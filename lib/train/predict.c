@@ -46,10 +46,10 @@ typedef struct turn {
     size_t row_bytes;     /* number of bytes of all results of the step for one example */
     int n;                /* number of batches in the current turn so far */
     int64_t *rows;        /* [workers] number of rows of each worker's batch in the current turn */
-    /* bytes: [workers] bytes of each worker's outputs; all_bytes: the size of `all` */
+    /* bytes: [workers] bytes of each worker's results; all_bytes: the size of `all` */
     size_t *bytes, all_bytes;
-    dt_str own; /* the outputs of this worker's batch, one output after the other */
-    char *all;  /* the outputs of all workers in the current turn */
+    dt_str own; /* the results of this worker's batch, one after the other */
+    char *all;  /* the results of all workers in the current turn */
 } turn;
 
 static size_t row_bytes(const dt_graph *step, int i) {
@@ -455,8 +455,8 @@ static dt_status *pass_on_all(prediction *p, int64_t left) {
 }
 
 /* Starts a batch, and passes on the outputs of all earlier ones, and its own if batches may not
- * overlap. If this batch cannot start, the outputs of earlier ones are still passed on before its
- * error is returned. */
+ * overlap; with several workers, takes a turn instead. If this batch cannot start, the outputs of
+ * earlier ones are still passed on before its error is returned. */
 static dt_status *predict_batch(prediction *p, dt_tensor *const *input, int64_t rows) {
     if (p->turn.cluster) return take_turn(p, input, rows);
     dt_status *bad = start(p, input, rows), *before = pass_on_all(p, p->ahead && !bad);

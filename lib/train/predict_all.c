@@ -7,8 +7,6 @@
 #include "train/scoped.h"
 #include "train/train.h"
 
-/* ---- all rows in one tensor ---- */
-
 static void gather(dt_gathered *g, const dt_tensor *rows, int64_t n) {
     g->type = rows->type;
     g->rows += n;
@@ -31,8 +29,6 @@ dt_status *dt_gathered_take(dt_gathered *g, dt_status *s, dt_tensor **out) {
     dt_str_release(&g->bytes);
     return s;
 }
-
-/* ---- all rows of every output ---- */
 
 static dt_status *gather_outputs(const dt_predicted_rows *p, void *user) {
     dt_gathered *of = user;

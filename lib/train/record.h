@@ -26,7 +26,7 @@
 /* Whether the next step ends a line "steps" of a run whose learning rate follows a schedule. The
  * rate must then be read before another step begins. */
 bool dt_record_follows_schedule(const run *r);
-/* Writes a line about an event, if its row in base/events.h has one. */
+/* Records an event, if its row in base/events.h has a line. */
 void dt_record_event(const run *r, const dt_event *e);
 
 /* observe/data.c: whether the hashes of the run's data are known. A thread of low priority takes

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spans of a run's recording. Without output.trace these functions do nothing. */
+/* Spans of a run's recording. Without output.trace they record nothing. */
 #ifndef DT_TRAIN_RECORDING_H
 #define DT_TRAIN_RECORDING_H
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- names ---- */
-
 static bool is_alone(const dt_compile_spec *c) { return c->n_outputs == 1; }
 
 const char *dt_loss_result(dt_arena *arena, const dt_compile_spec *c, int output) {
@@ -30,8 +28,6 @@ const char *dt_metric_result(dt_arena *arena, const dt_compile_spec *c, int metr
     return c->metric[metric].row->parts ? dt_arena_printf(arena, "sums/%d/%d", metric, k)
                                         : dt_arena_printf(arena, "sums/%d", metric);
 }
-
-/* ---- layout ---- */
 
 static int numbers_in(const dt_graph *g, int result) {
     return (int)dt_type_elements(&g->node[g->result[result].node].type);
@@ -62,8 +58,6 @@ void dt_sum_layout_make(dt_sum_layout *l, dt_arena *arena, const dt_compile_spec
         l->n += l->width[i];
     }
 }
-
-/* ---- a step ---- */
 
 typedef struct making {
     dt_tally *t;
@@ -120,8 +114,6 @@ void dt_tally_make(dt_tally *t, dt_arena *arena, const dt_sum_layout *l, const d
     for (int i = 0; i < c->n_metrics; i++) lead_metric(&m, l, c, i);
 }
 
-/* ---- adding up ---- */
-
 static double value_at(const dt_view *v, int64_t i) {
     return v->type.dtype == DT_FLOAT64 ? ((const double *)v->data)[i]
                                        : (double)((const float *)v->data)[i];
@@ -136,8 +128,6 @@ void dt_tally_add(const dt_tally *t, const dt_view *result, int64_t rows, int mo
     for (int i = 0; i < t->n_counted; i++)
         if (t->counted[i] < most) sum[t->counted[i]] += (double)rows;
 }
-
-/* ---- metrics from sums ---- */
 
 static double quotient(double a, double b) { return b != 0 ? a / b : 0; }
 

@@ -52,7 +52,7 @@ const char *dt_metric_result(dt_arena *arena, const dt_compile_spec *c, int metr
 /* Returns the name of the result with the targets of an output as float32. */
 const char *dt_target_result(dt_arena *arena, int output);
 #define DT_PENALTY_RESULT "penalty" /* name of the result with the regularization of weights */
-/* name of the result with the regularization of activities, summed over examples */
+/* name of the result with the losses that layers add, summed over examples */
 #define DT_ACTIVITY_RESULT "activity"
 
 /* Lays out the sums for the results of `step`. */
@@ -70,7 +70,7 @@ dt_status *dt_sum_layout_check(const dt_sum_layout *l, const dt_compile_spec *c,
  * counts as 0. */
 double dt_sum_layout_loss(const dt_sum_layout *l, const dt_compile_spec *c, const double *sum,
                           double examples);
-/* Writes the loss and the metrics to `out`, in the order of dt_compile_keys. Returns their
+/* Writes the losses and the metrics to `out`, in the order of dt_compile_keys. Returns their
  * number. */
 int dt_sum_layout_values(const dt_sum_layout *l, const dt_compile_spec *c, const dt_sums *s,
                          double *out);

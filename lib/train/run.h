@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a run, shared by the files that train (fit.c), open and save it (open_run.c), and
- * by its hooks. */
+/* The state of a run, and the functions that its files share. */
 #ifndef DT_TRAIN_RUN_H
 #define DT_TRAIN_RUN_H
 
@@ -64,8 +63,8 @@ typedef struct recording {
     bool saved;
 } recording;
 
-/* The most metrics in an epoch's logs: those of training and of validation, and two that callbacks
- * add. */
+/* The most metrics in an epoch's logs: those of training and of validation, with room for two that
+ * callbacks add. */
 #define DT_MAX_LOGS (2 * DT_MAX_KEYS + 2)
 
 /* How much a run trains, computed by run_size.c. */
@@ -101,8 +100,8 @@ typedef struct outputs {
      * checkpoint. */
     bool aside;
     bool resumed;
-    char *checkpoint; /* the path of the newest checkpoint; NULL: there is no checkpoint */
-    dt_digest saved;  /* hash of the weights in the newest checkpoint */
+    char *checkpoint; /* the path of the checkpoint written last or resumed from; NULL: none */
+    dt_digest saved;  /* hash of the weights in the checkpoint written last */
 } outputs;
 
 typedef struct run {

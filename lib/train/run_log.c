@@ -40,8 +40,6 @@ int64_t dt_run_log_kept(const run *r, int64_t size, int64_t end) {
     return goes_on ? size : end;
 }
 
-/* ---- the file beside the log of an earlier run ---- */
-
 static char *beside(const dt_run_log *l, int64_t generation) {
     dt_str name = {0};
     dt_str_printf(&name, "%s.%lld", l->path, (long long)generation);
@@ -60,8 +58,6 @@ static dt_status *recover_files(const dt_run_log *l) {
     free(later);
     return s;
 }
-
-/* ---- the log ---- */
 
 static dt_status *make_folder(const char *path) {
     DT_LOCAL char *folder = dt_path_dir(path);

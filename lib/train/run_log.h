@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files to which callbacks append lines or records. As with history.jsonl, a run that resumes first
- * removes what was written after its checkpoint. If a run ends within an epoch, the lines of that
- * epoch are written, too; a longer run that resumes there removes them.
+ * removes what was written after its checkpoint. If a run ends within an epoch, the line of that
+ * epoch is written, too; a longer run that resumes there removes it.
  *
  * A run that does not continue the newest state (--fresh, an older checkpoint) writes to
  * PATH.GENERATION, until it has written a checkpoint itself.
@@ -16,8 +16,7 @@ typedef struct dt_run_log {
     /* the final path of the log; with `aside`, the file is still PATH.GENERATION */
     const char *path;
     dt_writer file; /* file.path is NULL while the log is not open */
-    /* size: bytes of the log up to the last whole epoch; end: also of the epoch that is not
-     * complete */
+    /* size: bytes of the log without the provisional ones, which come last; end: all bytes */
     int64_t size, end;
     int64_t generation; /* the run's generation (dt_state_file) */
     bool aside;

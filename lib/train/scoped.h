@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scopes for public calls of a model, which run in the scope in which the model was created. */
+/* Scopes and data for public calls of a model, which run in the scope in which the model was
+ * created. */
 #ifndef DT_TRAIN_SCOPED_H
 #define DT_TRAIN_SCOPED_H
 

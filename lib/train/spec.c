@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-/* ---- fit ---- */
-
 struct fit {
     dt_fit_spec spec;
     dt_items callbacks; /* of dt_named */
@@ -122,8 +120,6 @@ dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
     out->callbacks = (dt_callbacks){x.callbacks.n, x.callbacks.v};
     return faults;
 }
-
-/* ---- checkpoint ---- */
 
 static const char *const epoch_words[] = {"epoch", NULL};
 

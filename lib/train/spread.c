@@ -69,8 +69,6 @@ dt_status *dt_spread_add(dt_spread *s, double value, bool bit) {
     return NULL;
 }
 
-/* ---- groups ---- */
-
 static int by_key(const void *a, const void *b) {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);

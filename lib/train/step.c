@@ -100,8 +100,6 @@ static void weigh(const dt_named *loss, dt_value values, dt_value mask, term *x)
     if (divisor.trace) x->divisor = dt_mean_per_example(divisor);
 }
 
-/* ---- losses of the whole batch ---- */
-
 /* Returns (B): for each example, the sum of its values in `part` (B, ...), each multiplied by the
  * `slope` of the sum that it belongs to. summed: a bit for each dimension of `part` over which it
  * is summed; `slope` has the other dimensions. */
@@ -161,8 +159,8 @@ static void emit_loss(dt_trace *trace, const dt_trainer *t, int i, term *x) {
     dt_trace_path(trace, before);
 }
 
-/* Converts the prediction and the target to the target's original units, for metrics and results.
- * Losses are computed in the stored units, before this. */
+/* With compile.original_units, converts the prediction and the target to the target's original
+ * units, for metrics and results. Losses are computed in the stored units, before this. */
 static void to_original_units(const dt_trainer *t, int i, term *x) {
     const dt_element_spec *elements;
     dt_dataset_elements(t->o.data, &elements);
@@ -311,8 +309,6 @@ static void return_targets(dt_trace *trace, const forward *f) {
                       dt_convert(f->of[i].target, DT_FLOAT32));
 }
 
-/* ---- the number of examples ---- */
-
 /* Returns the divisor of an output's losses over all replicas: the number of examples, or the sum
  * of their weights; 1 if that sum is 0. */
 static dt_value count_of(const term *x) {
@@ -324,7 +320,7 @@ static dt_value count_of(const term *x) {
     return dt_select(dt_compare(sum, dt_like(sum, 0), DT_EQ), dt_like(sum, 1), sum);
 }
 
-/* ---- the whole loss ---- */
+/* ---- gradients and steps ---- */
 
 /* The loss whose gradient is taken: a sum over this replica's rows. Unless `divided`, the sum must
  * still be divided by `examples`, the number of examples of all replicas or the sum of their
@@ -521,7 +517,7 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
     return dt_trace_end(trace, out);
 }
 
-/* ---- workers compute gradients, and the coordinator updates ---- */
+/* ---- updates from pushed gradients ---- */
 
 const char dt_pushed_examples[] = "examples of gradients";
 

@@ -24,8 +24,8 @@ static void put_texts(dt_json *j, const char *key, const dt_texts *x) {
     dt_json_strings(j, key, x->v, x->n);
 }
 
-/* Writes an element: its dtype, its shape (of a text its largest length, max_bytes), and its
- * vocabulary and columns if it has them. For windows, the type is that of one row. */
+/* Writes an element: its dtype, its shape (of a text its largest length, max_bytes), its
+ * vocabulary, and the columns that a pattern chose. For windows, the type is that of one row. */
 static void put_element(dt_json *j, const dt_element_spec *e) {
     const dt_type row = dt_element_row(e);
     dt_json_open(j, e->name, '{');
@@ -306,7 +306,7 @@ dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_are
     for (int i = 0; ok && i < m->n_outputs; i++) {
         ok = dt_json_texts(arena, json_object_get(root, m->output[i].name), &out->of[i]);
         if (!fit(&out->of[i], &m->output[i].type))
-            /* The checkpoint belongs to another model. That is reported when its weights are
+            /* Names that do not fit belong to another model. That is reported when its weights are
              * read. */
             out->of[i] = (dt_texts){0};
     }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Training: fit and evaluate, which run compiled steps over a data set, and the public functions of
- * models that need a strategy.
+ * Training: sections of a job, trainers, which run compiled steps over a data set, runs, and
+ * functions of models that need a strategy.
  *
- * A trainer owns the compiled steps of training and of evaluation. The training step of one replica
- * is
+ * A trainer owns the compiled steps of training and of evaluation. In the usual case, the training
+ * step of one replica is
  *
  *     rows = loss(target, model(image))         one loss per example
  *     g    = all_reduce(d sum(rows) / d weights) / all_reduce(number of examples)
  *     weights, slots = optimizer(weights, slots, g)
  *
  * So the loss is the sum over examples divided by their number, however a batch is divided among
- * replicas. Metrics are sums over examples too, added up in double on the host. With
+ * replicas. Metrics are computed from sums over examples too, added up in double on the host. With
  * fit.gradient_accumulation_steps both sums of g are accumulated over several batches, in slots of
  * the optimizer, and the step of the last batch divides them. Examples of a weighted class count as
  * much as their weight. The update is that of one batch with all these examples, also in the last,
@@ -27,7 +27,7 @@
 #include "strategy/strategy.h"
 #include "train/faults.h"
 
-/* The callbacks that a job lists (hook.h). */
+/* A list of callbacks (hook.h). */
 typedef struct dt_callbacks {
     int n;
     dt_named *named; /* [n] their kinds and arguments */
@@ -121,9 +121,8 @@ typedef struct dt_match {
 } dt_match;
 /* Matches elements by their names alone: inputs are the elements named like the model's Input
  * layers. A target is the element that compile.target names, or else the only other element, or
- * with several outputs the one named like the output. Files need not be open. Fails with ELEMENTS,
- * located at the name, for each name that is not found. With compile NULL only inputs are
- * matched. */
+ * with several outputs the one named like the output. Files need not be open. Fails with ELEMENTS
+ * if an element is not found. With compile NULL only inputs are matched. */
 dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model,
                           const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
 /* Matches elements by names, then checks types. Fails with ELEMENTS if the model takes another
@@ -162,7 +161,7 @@ typedef struct dt_trainer_options {
     const dt_compile_spec *compile;
     dt_optimizer *optimizer; /* the optimizer; NULL if the model is only evaluated */
     dt_dataset *data;
-    /* The section `fit`. NULL: every batch makes an update, all examples have weight 1, and no
+    /* The section `fit`. NULL: every batch makes an update, all classes have weight 1, and no
      * callback changes the learning rate. */
     const dt_fit_spec *fit;
     dt_compute_spec how;
@@ -173,22 +172,21 @@ typedef struct dt_trainer_options {
 dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
 void dt_trainer_destroy(dt_trainer *t);
 
-/* ---- outlines: steps whose cost is estimated and that are never run (outline.c) ---- */
-
 /* A step of an outlined run. */
 typedef struct dt_outlined {
     const char *name; /* "train" or "evaluate" */
     int64_t rows;     /* number of rows of the global batch */
-    /* Number of such steps in an epoch or an evaluation; 0: the data is unknown. */
+    /* Number of such steps in an epoch or an evaluation; 0: there are no such data, or they are
+     * unknown. */
     int64_t steps;
 } dt_outlined;
 enum { DT_MOST_OUTLINED = 4 };
-/* Creates a trainer that cannot run steps: it is only for the functions of this section and
- * dt_trainer_lower. Creating it compiles nothing and reads no labels. With an outline of a model it
- * allocates no tensors. */
+/* Creates a trainer that cannot run steps, for estimates (outline.c) and dt_trainer_lower. Creating
+ * it compiles nothing and reads no labels. With an outline of a model it allocates no tensors. */
 dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
 /* Lists the steps in the order: training with the full batch, if the trainer has an optimizer, then
- * with the smaller last batch, if there is one; evaluation likewise. Returns their number. */
+ * with the smaller last batch, if there is one; evaluation likewise, but without a full batch if it
+ * has fewer examples. Returns their number. */
 int dt_trainer_outlined(const dt_trainer *t, dt_outlined steps[DT_MOST_OUTLINED]);
 /* Returns the program of one core in that step, for estimates: its batch divides evenly among the
  * replicas, which are axes of its mesh. Lent until a call for another step. */
@@ -241,8 +239,8 @@ void dt_trainer_record(dt_trainer *t, dt_recorder *r);
  * has not compiled it. */
 const struct dt_compiled *dt_trainer_training_step(const dt_trainer *t);
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
-/* Lists warnings about data that may give a poor model or meaningless metrics. Texts are in the
- * arena. */
+/* Lists warnings about data that may give a poor model or meaningless metrics. Texts live as long
+ * as the arena and the data set. */
 dt_status *dt_trainer_data_warnings(const dt_trainer *t, dt_arena *arena,
                                     dt_texts *out) DT_MUST_USE;
 /* Lists warnings about targets that do not suit a metric, and about classes of the part that differ
@@ -251,7 +249,7 @@ dt_status *dt_trainer_data_warnings(const dt_trainer *t, dt_arena *arena,
 dt_status *dt_trainer_target_warnings(const dt_trainer *t, dt_part part, const dt_dataset *training,
                                       dt_arena *arena, dt_texts *out) DT_MUST_USE;
 /* Returns the name of the class that a metric is about, by the metric's index in dt_compile_keys;
- * NULL: the metric is not about one class. */
+ * NULL: the metric is not about one class, or the class has no name. */
 const char *dt_trainer_class_of(const dt_trainer *t, int key);
 /* Returns the names of classes as JSON (dt_class_names_print), in the arena; NULL: there are
  * none. */
@@ -322,8 +320,8 @@ dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy 
  * NULL. */
 dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec,
                             dt_strategy *strategy) DT_MUST_USE;
-/* Traces the forward pass over elements of the data, as predict runs it. dt_output_result has the
- * names of its results. */
+/* Traces the forward pass over elements of the data in inference, without a conversion to original
+ * units. dt_output_result has the names of its results. */
 dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match,
                             dt_graph **out) DT_MUST_USE;
 /* Converts an output, or its target, to the units in which the data set stores the target
@@ -382,9 +380,9 @@ typedef struct dt_explain_request {
     dt_arena *arena;
 } dt_explain_request;
 dt_status *dt_trainer_explain(const dt_explain_request *q, dt_evaluation *out) DT_MUST_USE;
-/* The rows of a model's only output, gathered in one tensor. Pass dt_gather_rows as `rows` with a
- * zeroed dt_gathered as user, then call dt_gathered_take, which makes the tensor or, after an error
- * s, releases the rows. */
+/* The rows of an output, gathered in one tensor. For a model's only output, pass dt_gather_rows as
+ * `rows` with a zeroed dt_gathered as user, then call dt_gathered_take, which makes the tensor or,
+ * after an error s, releases the rows. */
 typedef struct dt_gathered {
     dt_type type;
     int64_t rows;

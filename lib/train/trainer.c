@@ -144,8 +144,8 @@ dt_status *dt_trainer_compile_update(dt_trainer *t, dt_graph *g, bool last, dt_c
     return NULL;
 }
 
-/* Compiles an update. tail: the graph with which the coordinator computes gradients from the parts
- * that workers push; NULL: workers push whole gradients. */
+/* Compiles an update. tail: the graph that computes gradients from the parts that workers push;
+ * NULL: workers push whole gradients. */
 static dt_status *compile_update(dt_trainer *t, const dt_graph *gradients, const dt_graph *tail,
                                  bool last, dt_compiled **out) {
     dt_graph *g = NULL, *whole = NULL;
@@ -181,8 +181,8 @@ static dt_status *divide_step(const dt_trainer *t, const dt_graph *step, dt_grap
     return dt_divide_step(step, name, v->n, dt_trainer_full_batch(t), head, tail);
 }
 
-/* Compiles the two halves of a step with a parameter server: workers compute gradients, and the
- * coordinator updates. */
+/* Compiles the two halves of a step with a parameter server: workers compute gradients, and whoever
+ * has the variables updates them. */
 static dt_status *compile_halves(dt_trainer *t) {
     dt_graph *step = NULL, *head = NULL, *tail = NULL;
     DT_TRY(dt_step_trace(t, DT_STEP_GRADIENT, &step));
@@ -386,7 +386,7 @@ bool dt_trainer_runs_ahead(const dt_trainer *t) { return dt_compiled_runs_ahead(
 
 void dt_trainer_record(dt_trainer *t, dt_recorder *r) { t->recorder = r; }
 
-/* ---- public calls that read a trainer ---- */
+/* ---- metrics, names, prices, and graphs as text ---- */
 
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics) {
     double value[DT_MAX_KEYS];
@@ -464,8 +464,7 @@ dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) {
     if (strcmp(stage, "gradient") == 0) return print_traced(t, DT_STEP_TRAIN, out);
     if (strcmp(stage, "stablehlo") == 0) return print_stablehlo(t, out);
     if (strcmp(stage, "stablehlo-gradient") == 0) return print_stablehlo_gradient(t, out);
-    if (!t->train) /* Without a compiled training step, the trainer is an outline. */
-        DT_TRY(dt_step_compile(t, DT_STEP_TRAIN, &t->train));
+    if (!t->train) DT_TRY(dt_step_compile(t, DT_STEP_TRAIN, &t->train));
     if (strcmp(stage, "folded") == 0 && dt_compiled_folded(t->train)) {
         dt_graph_print(dt_compiled_folded(t->train), out);
         return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The members of a trainer: step.c traces its steps, trainer.c runs them. */
+/* The members of a trainer, and functions that its files share. */
 #ifndef DT_TRAIN_TRAINER_H
 #define DT_TRAIN_TRAINER_H
 
@@ -19,11 +19,10 @@ struct dt_trainer {
     bool outlined; /* whether the trainer is an outline (dt_trainer_outline) */
     dt_match match;
     dt_class_weights class_weight; /* the class weights of `fit`, given or computed from the data */
-    dt_compiled *train, *evaluate; /* the compiled steps; `train` is NULL without an optimizer */
-    /* The step that only accumulates gradients, without an update. NULL: every step makes an
-     * update, or `gather` accumulates. */
+    dt_compiled *train, *evaluate; /* the compiled steps; NULL: not compiled (yet) */
+    /* The step that only accumulates gradients, without an update. NULL: there is none. */
     dt_compiled *accumulate;
-    /* applies gradients that workers push; NULL: `train` makes the update itself */
+    /* applies gradients that workers push; NULL: there is no parameter server */
     dt_compiled *update;
     /* accumulates pushed gradients; NULL: every push leads to an update, or nothing is pushed */
     dt_compiled *gather;
@@ -121,7 +120,8 @@ dt_status *dt_trainer_step_bytes(const dt_trainer *t, int64_t rows, bool remakes
  * recomputed values. Returns s unchanged if it is another error, if the step already recomputes
  * values, or if it would not fit either. */
 dt_status *dt_trainer_would_fit(const dt_trainer *t, int64_t rows, dt_status *s) DT_MUST_USE;
-/* Returns the number of rows of a full training batch: at most the number of training examples. */
+/* Returns the number of rows of a full training batch: at most the number of training examples, if
+ * that is known. */
 int64_t dt_trainer_full_batch(const dt_trainer *t);
 
 /* An example of a batch that may have caused a loss that is not finite. dt_find_bad_example returns

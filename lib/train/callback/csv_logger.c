@@ -53,8 +53,6 @@ static dt_status *begin(run *r, dt_hook *h) {
     return dt_run_log_open(r, &v->log, v->x->append);
 }
 
-/* ---- columns ---- */
-
 static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -107,8 +105,6 @@ static dt_status *log_epoch(run *r, dt_hook *h, dt_logs *logs) {
     if (!logs->between && dt_run_is_validated_between(r)) return NULL;
     return put_line(r, h, logs, !logs->between && dt_epoch_is_provisional(r));
 }
-
-/* ---- in checkpoints ---- */
 
 static dt_status *save(run *r, dt_hook *h, dt_json *j) {
     csv *v = h->state;

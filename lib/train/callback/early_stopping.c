@@ -4,9 +4,9 @@
  * or, if validation runs by steps, validations. The checkpoint records that the run was stopped, so
  * the same command trains no further; with more patience it resumes.
  *
- * The best weights, if they are to be restored, are stored next to the model's in each checkpoint.
- * They are put back when the job is done, by its last step or because a callback stopped it. A run
- * that is killed after its last epoch, before the weights are put back, puts them back when it is
+ * The best weights, if they are to be restored, are stored next to the model's in checkpoints. They
+ * are put back when the job is done, by its last step or because a callback stopped it. A run that
+ * is killed after its last epoch, before the weights are put back, puts them back when it is
  * started again.
  */
 #include <string.h>
@@ -38,12 +38,12 @@ static const dt_field fields[] = {
 typedef struct stopper {
     const struct early_stopping *x;
     dt_monitor monitor;
-    /* wait: number of epochs, or validations by steps, without improvement; best_epoch: number of
-     * the best epoch, from 0 */
+    /* wait: number of values since one that was better than the best and, if set, the baseline;
+     * best_epoch: number of the best epoch, from 0 */
     int64_t wait, best_epoch;
     int64_t best_step; /* the step of the best value if validation runs by steps, else 0 */
     bool has_weights, stopped, restored;
-    /* model: the model's weights; best: copies of the best weights under the same names, none (n 0)
+    /* model: the model's weights; best: copies of the best weights under the same names; both n 0
      * without restore_best_weights */
     dt_arrays model, best;
 } stopper;
@@ -77,9 +77,10 @@ static dt_status *keep_weights(const run *r, stopper *s) {
     return NULL;
 }
 
-/* Compares a value with the best one so far, and keeps the weights if it is better. `wait` counts
- * the values; a better value sets it to 0, but with a baseline only if it is better than the
- * baseline, too. A value that is not better stops the run when `wait` has reached the patience. */
+/* Compares a value with the best one so far. With restore_best_weights, keeps the weights if it is
+ * better or the first. `wait` counts the values; a better value sets it to 0, but with a baseline
+ * only if it is better than the baseline, too. A value that is not better stops the run when `wait`
+ * has reached the patience. */
 static dt_status *compare_with_best(run *r, dt_hook *h, double current) {
     stopper *s = h->state;
     if (s->x->restore_best_weights && !s->has_weights) DT_TRY(keep_weights(r, s));
@@ -115,8 +116,7 @@ static dt_status *begin(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* Reports the monitored value that belongs to the restored weights. The last epoch's line shows the
- * values of other weights. */
+/* Reports the restored weights, with their monitored value if there is one. */
 static void report_restored(run *r, dt_hook *h) {
     const stopper *s = h->state;
     const char *what = s->best_step ? "step" : "epoch";
@@ -143,8 +143,6 @@ static dt_status *put_back(run *r, dt_hook *h) {
     report_restored(r, h);
     return NULL;
 }
-
-/* ---- in checkpoints ---- */
 
 static dt_status *save(run *r, dt_hook *h, dt_json *j) {
     const stopper *s = h->state;

@@ -24,8 +24,6 @@ static const dt_field fields[] = {
             .help = "divides the logits before sampling; 0: always the most likely token"),
     DT_END};
 
-/* ---- opening ---- */
-
 static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     return dt_generator_check(job->model, job->data, "GenerateText", &named->at);
 }
@@ -47,8 +45,6 @@ static dt_status *open_generator(run *r, dt_hook *h) {
     h->state = g;
     return dt_at(s, dt_callback_place(h->named, "prompt"));
 }
-
-/* ---- generating a text ---- */
 
 static void report_text(const run *r, const dt_generator *g) {
     dt_local_str text = {0};

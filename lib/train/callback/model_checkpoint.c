@@ -57,8 +57,6 @@ typedef struct keeper {
     bool means;
 } keeper;
 
-/* ---- checking ---- */
-
 static dt_status *check_ending(const dt_named *named, const struct model_checkpoint *x) {
     const dt_location *at = dt_callback_place(named, "filepath");
     bool weights = dt_ends_with(x->filepath, ".safetensors"),
@@ -111,8 +109,6 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     DT_TRY(check_pattern(job, named));
     return x->save_best_only ? dt_monitor_check(job, named) : NULL;
 }
-
-/* ---- whether to save ---- */
 
 static bool names_validation(const char *filepath) {
     const char *wrong;
@@ -197,8 +193,6 @@ static dt_status *after_epoch(run *r, dt_hook *h, dt_logs *logs) {
     return NULL;
 }
 
-/* ---- saving ---- */
-
 static dt_status *save_weights(run *r, const char *path) {
     dt_local_arena arena = dt_arena_create();
     const char *temporary = dt_arena_printf(arena, "%s.tmp", path);
@@ -257,8 +251,6 @@ static dt_status *begin(run *r, dt_hook *h) {
      * metrics in a folder's name can be checked only when it is used. */
     return dt_callback_path(r, h, k->x->filepath, &path);
 }
-
-/* ---- in checkpoints ---- */
 
 static dt_status *save(run *r, dt_hook *h, dt_json *j) {
     const keeper *k = h->state;

@@ -198,7 +198,7 @@ static const dt_field fields[] = {
 /* An event file of this run, or of the run that it continues. */
 typedef struct part {
     const char *name;
-    /* size: bytes of whole epochs; end: bytes including an epoch that is not complete */
+    /* size: bytes without the provisional records, which come last; end: all bytes */
     int64_t size, end;
 } part;
 
@@ -214,14 +214,12 @@ typedef struct side {
 enum { TRAIN, VALIDATION, SIDES };
 typedef struct board {
     const struct tensorboard *x;
-    int64_t every; /* number of steps between two writes; 0: only epochs are written */
+    int64_t every; /* number of steps between two writes of batch_*; 0: never */
     /* seconds of the current epoch up to the previous step, for the step's own duration */
     double wall_s;
     bool aside;
     side side[SIDES];
 } board;
-
-/* ---- opening ---- */
 
 static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     const struct tensorboard *x = named->args;
@@ -281,8 +279,6 @@ static dt_status *begin(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* ---- writing ---- */
-
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
@@ -338,8 +334,7 @@ static dt_status *open_file(run *r, side *s) {
 }
 
 /* Writes the records to the side's event file, which is opened for the first of them, and frees
- * them. A process that writes no files only frees them. provisional: they belong to an epoch that
- * is not complete. */
+ * them. A process that writes no files only frees them. provisional: a longer run removes them. */
 static dt_status *put(run *r, side *s, dt_str *records, bool provisional) {
     const bool some = r->out.writes && records->size > 0;
     dt_status *bad = some ? open_file(r, s) : NULL;
@@ -422,8 +417,6 @@ static dt_status *after_epoch(run *r, dt_hook *h, dt_logs *logs) {
     DT_TRY(put(r, &b->side[TRAIN], &trained, dt_epoch_is_provisional(r)));
     return put(r, &b->side[VALIDATION], &validated, dt_epoch_is_provisional(r));
 }
-
-/* ---- in checkpoints ---- */
 
 static dt_status *save(run *r, dt_hook *h, dt_json *j) {
     board *b = h->state;

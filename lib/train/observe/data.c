@@ -19,8 +19,6 @@
 #include "train/hook.h"
 #include "train/record.h"
 
-/* ---- hashing ---- */
-
 enum { NICE = 10 };
 
 typedef struct dt_hashing {
@@ -75,8 +73,6 @@ static void end_hashing(hashing *h) {
     for (dt_part p = 0; p < DT_PARTS; p++) dt_status_free(h->fault[p]);
     free(h);
 }
-
-/* ---- what the record knows ---- */
 
 /* Each attempt adds up to about a thousand lines about steps to the record, and a few for each
  * epoch and checkpoint. A record of more than MOST_BYTES is not read. */

@@ -152,7 +152,7 @@ static dt_status *compare_replicas(const run *r) {
     return s || equal ? s : name_weight(r, &weights);
 }
 
-/* ---- numbers that are not finite ---- */
+/* ---- losses and weights ---- */
 
 /* Adds to an error the faults that were injected, which may be its cause, and the checkpoint to
  * resume from. */

@@ -14,8 +14,6 @@
 #include "train/monitor.h"
 #include "train/record.h"
 
-/* ---- secrets ---- */
-
 /* Returns the text, which the caller frees, with values of environment variables replaced as
  * r->q->hidden says, such as by "${HOME}". These values are secret and must not be in the record,
  * but may be part of paths, which warnings, errors and file names repeat. A long value is replaced

@@ -18,8 +18,6 @@ static const char *const names[DT_RECORDED] = {
 };
 enum { MAIN_ROOM = 1 << 12 };
 
-/* ---- beginning and ending ---- */
-
 /* Warns if the run ends before the steps to record. If --steps or --until-epoch ends it before the
  * job's last step, there is no warning, because a later run may reach them. */
 static void warn_of_steps_beyond(const run *r) {
@@ -66,8 +64,6 @@ int dt_recording_callback(run *r, const char *name) {
                             &(dt_mark){.name = name, .kind = "callback", .number = {"step"}});
 }
 
-/* ---- steps ---- */
-
 static bool is_wanted(const run *r, int64_t step) {
     return step >= r->q->trace.first && step <= r->q->trace.last;
 }
@@ -81,8 +77,6 @@ static double resident_bytes(void) {
     if (f) fclose(f);
     return (double)resident * (double)sysconf(_SC_PAGESIZE);
 }
-
-/* ---- the file ---- */
 
 static void warn_of_lost_spans(const run *r, int64_t lost) {
     dt_local_str text = {0};
@@ -106,8 +100,6 @@ static dt_status *save(run *r) {
     if (!s) warn_of_lost_spans(r, lost);
     return s;
 }
-
-/* ---- the moments ---- */
 
 static void end_span(run *r) {
     recording *x = &r->recording;
