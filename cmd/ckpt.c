@@ -145,7 +145,7 @@ const struct verb verb_ckpt_diff = {
     .run = run_diff,
 };
 
-/* ---- ckpt verify: checks that checkpoints are complete and undamaged ---- */
+/* ---- ckpt verify: checks that checkpoints are undamaged, or repeats a run's last steps ---- */
 
 struct ckpt_verify {
     struct common common;

@@ -5,7 +5,7 @@
 
 #include "verb.h"
 
-/* ---- config init: prints a small job to start from ---- */
+/* ---- config init: prints a job to start from ---- */
 
 struct config_init {
     struct common common;

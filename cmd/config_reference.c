@@ -74,7 +74,7 @@ static void release(const struct rows *all) {
     free(all->at);
 }
 
-/* ---- cells ---- */
+/* ---- cells and rows ---- */
 
 static void put_cell(dt_str *to, const char *text) {
     for (; *text; text++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs `dtrain data ...`, whose operands are a job and its overrides, or files. */
+/* The verbs `dtrain data ...`. The operands of all but `data synth` are a job and its overrides, or
+ * files. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The environment variables that dtrain reads, besides those that set an option. */
+/* Environment variables: warns about unknown ones, and reads OMP_NUM_THREADS. */
 #ifndef CMD_ENV_H
 #define CMD_ENV_H
 

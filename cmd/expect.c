@@ -134,8 +134,6 @@ static dt_status *unknown(const struct expectation *e, const char *const *names,
         nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-/* ---- baselines ---- */
-
 /* Reads a metric from a file that contains one JSON object, as --metrics writes it. */
 static dt_status *read_file(const char *path, const char *name, double *value) {
     enum { MOST = 1 << 20 };

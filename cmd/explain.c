@@ -29,8 +29,6 @@ static dt_status *not_explained(const struct call *call, const char *code) {
                        cut_word(code).text);
 }
 
-/* ---- searching ---- */
-
 /* The text of an error begins with its number, such as DT017, and two spaces; the title follows at
  * byte TITLE_AT. A word shorter than SHORTEST counts as occurring nowhere, because it would occur
  * in nearly every text. */

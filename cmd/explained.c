@@ -39,8 +39,6 @@ static const char *name_of(const dt_output_explained *o, int64_t number) {
     return o->class_score[number].name;
 }
 
-/* ---- classes ---- */
-
 static void add_head(struct table *t, const char *first, const char *const *names) {
     t->columns = 1;
     table_text(t, first);
@@ -88,8 +86,6 @@ static void put_classes(const struct putting *p) {
     put_note(p, note);
 }
 
-/* ---- confusions ---- */
-
 static void add_matrix(struct table *t, const dt_output_explained *o) {
     t->columns = (int)o->n_classes + 1;
     table_text(t, "actual \\ predicted");
@@ -132,8 +128,6 @@ static void put_confusion(const struct putting *p) {
     table_put(p->to, &t, p->markdown);
 }
 
-/* ---- two classes ---- */
-
 static void add_threshold(struct table *t, const dt_threshold *x) {
     table_printf(t, "%.4g", x->threshold);
     table_value(t, x->precision);
@@ -168,8 +162,6 @@ static void put_thresholds(const struct putting *p) {
     dt_str_putc(p->to, '\n');
 }
 
-/* ---- values ---- */
-
 static const double quantiles[DT_ERROR_QUANTILES] = {0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
 
 static void add_quantiles(struct table *t, const dt_error_scores *e) {
@@ -203,8 +195,6 @@ static void put_errors(const struct putting *p) {
         put_note(p, dt_str_text(&line));
     }
 }
-
-/* ---- the worst examples ---- */
 
 static void add_worst(struct table *t, const dt_output_explained *o, const dt_worst_example *w) {
     table_text(t, w->where ? w->where : "");

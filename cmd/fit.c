@@ -159,8 +159,6 @@ static int finish(struct training *t, dt_status *s) {
     return result_files_write(&t->fit->files, &t->watch, &t->expectations, code);
 }
 
-/* ---- a model for each fold ---- */
-
 /* Refuses options and inputs that need a single run, which a job with folds does not have. */
 static dt_status *check_folds(const struct training *t) {
     const struct fit *fit = t->fit;

@@ -13,8 +13,6 @@
 #include "stop.h"
 #include "table.h"
 
-/* ---- values ---- */
-
 struct metric {
     const char *name;
     /* mean and standard deviation over the folds; the deviation divides by the number of folds */
@@ -62,8 +60,6 @@ static void release(struct summary *x) {
     for (int i = 0; i < x->n; i++) free(x->metric[i].value);
     free(x->metric);
 }
-
-/* ---- results ---- */
 
 static void put_table(const struct summary *x, dt_str *to) {
     struct table t = {.columns = 5};
@@ -172,8 +168,6 @@ static int report(const struct folds *f) {
     release(&x);
     return code;
 }
-
-/* ---- training the folds ---- */
 
 /* Reports the folds' results. Means are reported only if all folds are complete. Returns the exit
  * code. */

@@ -8,7 +8,7 @@
 #include "trials.h"
 
 struct folds {
-    struct trials trials; /* the caller sets all members but `sweep` */
+    struct trials trials; /* the caller sets the members up to `source` */
     const dt_job *job;
     const char *path; /* path of the job as written on the command line */
     bool fresh;       /* train again even if there are models of an earlier run */

@@ -34,8 +34,6 @@ struct generation {
     dt_generate_request request;
 };
 
-/* ---- the call ---- */
-
 /* Reads a number from 0 to `most` into *out. If the option is not given (text NULL), sets
  * `fallback`. */
 static dt_status *read_number(const struct generation *g, const char *name, const char *text,
@@ -120,8 +118,6 @@ static dt_status *read_call(struct generation *g) {
     DT_TRY(read_sampling(g));
     return read_prompt(g);
 }
-
-/* ---- results ---- */
 
 static dt_status *print_token(const dt_generated_token *t, void *user) {
     struct generation *g = user;

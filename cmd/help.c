@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain help: prints the usage screen or the page of a verb, generated from the tables. */
+/* dtrain help: prints the usage screen, the page of a verb, or keys of job files, generated from
+ * the tables. */
 #include <limits.h>
 #include <string.h>
 

@@ -175,8 +175,6 @@ bool workers_start(struct out *out, int n, int64_t restarts, bool *again, int *c
     }
 }
 
-/* ---- verbs ---- */
-
 dt_status *workers_check(const struct call *call, int64_t n) {
     if (n > 1 && call->operands.n && strcmp(call->operands.at[0], "-") == 0)
         return usage_error(

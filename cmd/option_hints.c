@@ -18,7 +18,7 @@
     "'dtrain help CosineDecay'"
 
 /* An option of another program, and its replacement in dtrain: `option`, an option of a verb;
- * `key`, a key of the job, with the value that the foreign option implies; or `instead`, a
+ * `key`, a key of the job, with the value, if any, that the foreign option implies; or `instead`, a
  * description. */
 static const struct foreign {
     const char *name, *option, *key, *value, *instead;
@@ -129,8 +129,6 @@ static const struct option *find(const struct option *table, const char *name) {
     return NULL;
 }
 
-/* ---- keys of the job ---- */
-
 static void put_key(dt_str *to, const char *key, const char *value) {
     dt_str_printf(to, "settings of a job have no dashes: write %s=%s%s", key,
                   value ? cut_word(value).text : "VALUE",
@@ -159,8 +157,6 @@ static bool put_own_key(dt_str *to, const struct foreign_option *f) {
     if (*x.key) put_key(to, x.key, f->value);
     return *x.key;
 }
-
-/* ---- options ---- */
 
 static bool put_foreign(dt_str *to, const struct foreign_option *f) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -67,8 +67,6 @@ static dt_status *usage(const struct walk *w, const char *format, ...) {
     return dt_status_create(w->variable ? ERROR_VARIABLE : ERROR_USAGE, "%s%s", w->verb, text);
 }
 
-/* ---- values ---- */
-
 /* Whether a text consists of decimal digits with an optional sign. */
 static bool is_integer(const char *text) {
     text += *text == '-' || *text == '+';
@@ -183,8 +181,6 @@ static dt_status *store(struct walk *w, const struct use *u) {
     return NULL;
 }
 
-/* ---- words ---- */
-
 /* Whether the next word is the value of an option whose value is optional. It is not if it looks
  * like an option ("-..."), an override (it contains '=') or a job (*.yaml, *.yml), as in `dtrain
  * topology --tpu job.yaml`. */
@@ -213,8 +209,6 @@ static dt_status *use_option(struct walk *w, struct use *u) {
             u->written);
     return store(w, u);
 }
-
-/* ---- finding options ---- */
 
 static const struct option *find_letter(const struct walk *w, char letter) {
     for (int t = 0; t < 2; t++)
@@ -277,8 +271,6 @@ static dt_status *read_letters(struct walk *w, const char *word) {
     return s;
 }
 
-/* ---- the environment, and defaults ---- */
-
 void option_env_name(const struct option *o, char *name, size_t size) {
     snprintf(name, size, "DTRAIN_%s", o->name);
     for (char *p = name; *p; p++) *p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
@@ -302,8 +294,6 @@ static void set_fallback(struct walk *w, const struct option *o) {
     if (o->kind == OPTION_INTEGER) *(int64_t *)field(w, o) = o->fallback;
     if (o->kind == OPTION_CHOICE) *(int *)field(w, o) = choice_fallback(o);
 }
-
-/* ---- reading a command line ---- */
 
 static dt_status *read_words(struct walk *w, struct words *operands) {
     dt_status *s = NULL;

@@ -36,8 +36,6 @@ enum {
 /* the terminal's escape sequence that erases the line from the cursor to its end */
 #define CLEAR "\033[K"
 
-/* ---- terminals and the environment ---- */
-
 /* Returns the system's message for an errno number, with a lower-case first letter like dtrain's
  * own messages. */
 static struct cut system_text(int number) {
@@ -129,8 +127,6 @@ int out_bar_width(void) { return terminal_width() - ECHO_WIDTH; }
 int out_columns(void) { return isatty(STDOUT_FILENO) ? terminal_width() : 0; }
 
 const char *out_ellipsis(const struct out *out) { return out->utf8 ? "\xe2\x80\xa6" : "..."; }
-
-/* ---- standard output ---- */
 
 /* Ends the process when the reader has gone, by the signal that the kernel would have sent to a
  * filter. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain predict: prints a model's outputs row by row, as they are computed. */
+/* dtrain predict: prints or writes a model's outputs, row by row. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -111,8 +111,6 @@ size_t text_bytes_of(const char *text, int columns) {
     return i;
 }
 
-/* ---- lines and carets of errors ---- */
-
 /* Returns the byte at which to break a line of more than `most` bytes: at the last blank that
  * begins a wide gap, or stands between ',' or ';' and a letter; else at the last blank; else at
  * `most`. Blanks in the first third of `most` do not count. */

@@ -18,8 +18,6 @@ struct sweep {
     bool halve, dry_run, json;
 };
 
-/* ---- ending a sweep ---- */
-
 static dt_status *print_board(const struct trials *w) {
     char *text = NULL, *job = NULL, *report = NULL;
     struct out *out = w->call->out;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain topology: draws a slice, with the replicas of a job on it. */
+/* dtrain topology: draws a slice, with the replicas of a job on it, or lists where a replica
+ * fits. */
 #include "base/arena.h"
 #include "verb.h"
 

@@ -24,8 +24,6 @@
 
 enum { LOOK_MS = 20, LOST = 69 };
 
-/* ---- the command of a trial ---- */
-
 struct command {
     dt_arena *arena;
     int n, room;
@@ -151,8 +149,6 @@ static dt_status *start(struct trials *w, struct child *c, const dt_sweep_trial 
                             strerror(why));
 }
 
-/* ---- when a trial ends ---- */
-
 /* Reads a trial's standard error. Keeps the first bytes and discards the rest, so that the trial
  * never blocks on a full pipe. */
 static void read_errors(struct child *c) {
@@ -230,8 +226,6 @@ static dt_status *end(struct trials *w, struct child *c, int status) {
     if (text) report_trial(w, c, code, error, text);
     return s;
 }
-
-/* ---- all trials ---- */
 
 static void pass_on(struct trials *w) {
     const int stop = *stop_flag();

@@ -2,10 +2,10 @@
 /*
  * Verbs and their options.
  *
- * A verb is a row in a file cmd/NAME.c, which verbs of two words share, and VERB(name) in
- * cmd/verbs.h. The row's table of options is the only place where an option is written down:
- * parsing, checking, `dtrain help VERB`, environment variables and "did you mean" all use it. The
- * values of options are stored in a struct that belongs to the verb and begins with struct common:
+ * A verb is a row in a file of cmd/, and VERB(name) in cmd/verbs.h. The row's table of options is
+ * the only place where an option is written down: parsing, checking, `dtrain help VERB`,
+ * environment variables and "did you mean" all use it. The values of options are stored in a struct
+ * that belongs to the verb and begins with struct common:
  *
  *     struct lower { struct common common; struct compute compute; int stage; };
  *     static const struct option options[] = {
@@ -62,7 +62,8 @@ struct place {
 
 /* Options of verbs about slices. */
 struct slice {
-    const char *tpu;        /* the slice's name; NULL: the job's slice; "": this machine's */
+    /* the slice's name; NULL: the job's slice; "": this machine's, or a simulated v3-8 */
+    const char *tpu;
     int64_t cores_per_chip; /* number of cores per chip; 0: the usual number */
 };
 
@@ -268,13 +269,13 @@ dt_status *tpu_take_job(const struct call *call, const struct place *place, cons
                         const char *more, struct tpu_job *out);
 void tpu_release(struct tpu_job *j);
 
-/* Appends the command line of a call as shell words, so that the user can repeat it: "dtrain fit
- * job.yaml seed=7 --time 90s". It has the operands and the options, but not options whose rows have
- * `.once`, nor the options of all verbs. */
+/* options.c: appends the command line of a call as shell words, so that the user can repeat it:
+ * "dtrain fit job.yaml seed=7 --time 90s". It has the operands and the options, but not options
+ * whose rows have `.once`, nor the options of all verbs. */
 void put_again(dt_str *to, const struct call *call);
 
-/* Proposes completions of a command line for shells: `dtrain __complete SHELL WORD...`. Returns the
- * exit code. */
+/* complete.c: proposes completions of a command line for shells: `dtrain __complete SHELL WORD...`.
+ * Returns the exit code. */
 int complete_print(struct words words);
 
 #endif

@@ -72,8 +72,6 @@ static void watch_json_end(const struct watch *w, int code) {
     json_print(&j, w->out);
 }
 
-/* ---- keeping the run's results ---- */
-
 static void keep_metric(struct watch *w, const dt_metric *m) {
     int i = 0;
     while (i < w->n_last && strcmp(w->last[i].name, m->name) != 0) i++;
@@ -140,8 +138,6 @@ double watch_value(const struct watch *w, const char *name, size_t bytes) {
     return NAN;
 }
 
-/* ---- reporting ---- */
-
 static void report_stopping(struct watch *w) {
     if (w->stopping || !*stop_flag() || w->ended) return;
     w->stopping = true;
@@ -195,8 +191,6 @@ void watch_release(struct watch *w) {
     free(w->checkpoint);
     free(w->explained);
 }
-
-/* ---- time ---- */
 
 double seconds_between(struct timespec from, struct timespec to) {
     return (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);

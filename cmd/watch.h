@@ -28,7 +28,7 @@ struct watch {
     /* [n_last] the last value of each metric reported so far */
     struct last_value *last;
     int n_last;
-    char *checkpoint; /* path of the newest checkpoint; owned */
+    char *checkpoint; /* path of the checkpoint that was reported last; owned */
     /* The SHA-256 in hexadecimal of the weights in `checkpoint` or, at the end, of the final
      * weights. */
     char weights[80];
@@ -46,7 +46,7 @@ struct watch {
     bool stopping, saved_after_stop;
     bool reported; /* whether a line about `checkpoint` has been printed */
 
-    /* The progress bar: when it was last drawn, and when the first step of this epoch was
+    /* When a step was last shown (watch_is_due), and when the first step of this epoch was
      * reported. */
     struct timespec shown, epoch_began;
     /* the first step of this epoch that was reported; 0: no step was reported yet */

@@ -22,8 +22,6 @@
 #define LEAST_WAIT 0.5 /* in seconds */
 enum { BAR_WIDTH = 24, LEAST_BAR = 6, SHORT_HASH = 12 };
 
-/* ---- lines about the start of a run ---- */
-
 static void report_job(const struct watch *w, const dt_event *e) {
     out_field(w->out, "job", "%s  sha %.*s%s  seed %" PRIu64, w->path, SHORT_HASH,
               e->job_sha256 ? e->job_sha256 : "", out_ellipsis(w->out), e->seed);
@@ -108,8 +106,6 @@ static void report_start(const struct watch *w, const dt_event *e) {
         out_field(w->out, "resumed", "%s, after step %" PRId64, e->checkpoint ? e->checkpoint : "",
                   e->step);
 }
-
-/* ---- epochs ---- */
 
 static void put_epoch(dt_str *to, const dt_event *e) {
     dt_str_printf(to, "epoch %" PRId64, e->epoch);
@@ -313,8 +309,6 @@ static void report_text(const struct watch *w, const dt_event *e) {
     for (const char *at = e->text; *at; at += strcspn(at, "\n"), at += *at == '\n')
         out_line(w->out, "         %.*s", (int)strcspn(at, "\n"), at);
 }
-
-/* ---- checkpoints ---- */
 
 static void report_result(struct watch *w, const char *label) {
     if (w->out->quiet || w->reported || !w->checkpoint) return;
