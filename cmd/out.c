@@ -278,8 +278,6 @@ void out_bar(struct out *out, const char *line) {
     out->bar = true;
 }
 
-/* ---- standard error ---- */
-
 /* Writes to standard error. If that fails, there is no way to report it. */
 static void write_err(const char *bytes) {
     int lost = 0;
@@ -368,8 +366,6 @@ void out_show_error(struct out *out, const dt_status *s) {
     free(text);
 }
 
-/* ---- errors of several processes ---- */
-
 enum { MOST_REPORTED = 64 };
 struct reported {
     /* the hashes of the errors that have been printed; 0: the entry is free */
@@ -412,8 +408,6 @@ int out_result(struct out *out, dt_status *s, char *text) {
     free(text);
     return out_error(out, s);
 }
-
-/* ---- closing ---- */
 
 int out_close(struct out *out, int code) {
     int failed = 0;

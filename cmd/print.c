@@ -48,8 +48,6 @@ void put_time(dt_str *to, double seconds) {
     else dt_str_printf(to, "%ld:%02ld", minutes, all % 60);
 }
 
-/* ---- JSON Lines ---- */
-
 void json_open(struct json *j) {
     *j = (struct json){.to = {.out = &j->line, .compact = true}};
     dt_json_open(&j->to, NULL, '{');
@@ -174,8 +172,6 @@ void put_excerpt(dt_str *to, const char *line, const char *below, int columns) {
     } else dt_str_puts(to, below);
     dt_str_putc(to, '\n');
 }
-
-/* ---- pages ---- */
 
 enum { LONG_LINE = 64, BELOW = 6 };
 

@@ -69,8 +69,9 @@ struct slice {
 
 /* Options of verbs that compute. */
 struct compute {
-    int64_t threads; /* number of threads; 0: as OMP_NUM_THREADS says, else one per core */
-    int kernels;     /* a value of dt_kernels */
+    /* number of threads; 0: as OMP_NUM_THREADS says, else as the library chooses */
+    int64_t threads;
+    int kernels; /* a value of dt_kernels */
 };
 
 enum option_kind {

@@ -56,9 +56,9 @@ typedef enum dt_frame_kind {
  * After every head, `more` bytes follow on link 0. */
 typedef struct dt_frame {
     uint32_t magic, kind;
-    /* number: of the closure; HELLO: of the worker; SET: an offset; GET: of a variable; END:
-     * whether it is only a pause. version: of the weights; PUSH to a task of type ps: number of the
-     * program. */
+    /* number: of the closure; HELLO over ZeroMQ: of the worker; SET: an offset; GET: of a variable;
+     * END: whether it is only a pause; ANSWER of a task of type ps: depends on the question.
+     * version: of the weights; PUSH to a task of type ps: number of the program. */
     int64_t number, version;
     int64_t more;
 } dt_frame;

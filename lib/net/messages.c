@@ -185,8 +185,6 @@ bool dt_messenger_reached(const dt_messenger *m, int peer) {
     return m->peer[peer].link && m->peer[peer].link->reached;
 }
 
-/* ---- sending ---- */
-
 /* Sends one part of a message. Sets *lost if the peer is gone or is disconnecting. */
 static dt_status *send_part(dt_messenger *m, void *socket, const dt_message_part *part, bool more,
                             bool *lost) {

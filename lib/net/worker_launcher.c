@@ -67,8 +67,6 @@ static void end_all(children *n) {
     while (n->n > 0) waitpid(n->pid[--n->n], NULL, 0);
 }
 
-/* ---- sending descriptors ---- */
-
 typedef union packet {
     struct cmsghdr head;
     char room[CMSG_SPACE(DT_LAUNCHER_LINKS * sizeof(int))];
@@ -104,8 +102,6 @@ static bool receive_request(int control, request *q, int *link) {
     memcpy(link, CMSG_DATA(&p.head), (size_t)q->links * sizeof(int));
     return true;
 }
-
-/* ---- the launcher ---- */
 
 static void close_links(const int *link, int n) {
     for (int i = 0; i < n; i++) close(link[i]);
@@ -156,8 +152,6 @@ static int be_launcher(const launcher_state *of) {
     prctl(PR_SET_NAME, "dtrain-launcher");
     return serve_requests(n);
 }
-
-/* ---- the caller ---- */
 
 static dt_status *cannot_start(dt_error error) {
     return dt_fail(error, NULL, "workers cannot be started: %s", strerror(errno));

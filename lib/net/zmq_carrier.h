@@ -4,8 +4,8 @@
  * for servers: messages are handled in the thread that calls the carrier's functions. The process
  * that listens is a coordinator, to which workers on any machine connect, or a task of type ps, to
  * which workers and the coordinator connect. Each process that connects sends its number and its
- * fingerprint (version and job). If the fingerprint differs from that of the process that listens,
- * the latter refuses the connection and sends the reason.
+ * fingerprint (the version and, with a job file, the job). If the fingerprint differs from that of
+ * the process that listens, the latter refuses the connection and sends the reason.
  *
  *     a message:   dt_frame | weights or gradients, all slices | more
  *

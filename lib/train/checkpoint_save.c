@@ -166,7 +166,7 @@ dt_status *dt_checkpoint_latest(const char *dir, char **path, dt_status **skippe
     dt_status *s = dt_saved_newest(&newest, dir, &warnings);
     *path = !s && newest.path ? dt_strdup(newest.path) : NULL;
     dt_saved_release(&newest);
-    /* If there is an error, it contains the warnings as notes and owns them. */
+    /* Warnings before an error are not reported. */
     if (s || !skipped) dt_status_free(warnings);
     if (skipped) *skipped = s ? NULL : warnings;
     return s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Training with a parameter server. This process is the coordinator. It has the weights, and a step
+ * Training with a parameter server. One process is the coordinator. It has the weights, and a step
  * of the run applies the gradients of one closure or, with gradient accumulation, adds them up.
  * Closure n is batch n. Workers are processes that compute such gradients. `fit` works as usual:
  * the coordinator keeps the position, checkpoints and history, runs callbacks and handles signals.

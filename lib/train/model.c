@@ -202,7 +202,7 @@ dt_value dt_model_call(dt_model *m, dt_value input, bool training) {
     return dt_model_call_inputs(m, &input, 1, training);
 }
 
-/* ---- compile, fit, evaluate ---- */
+/* ---- scopes, compile, fit, evaluate ---- */
 
 dt_scope dt_captured_scope(const dt_model *m) {
     return !m || m->strategy->row->is_default ? (dt_scope){NULL} : dt_scope_enter(m->strategy);

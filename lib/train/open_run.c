@@ -20,7 +20,7 @@ static dt_status *same_job(run *r, const dt_saved *c) {
 }
 
 /* Returns the error for a checkpoint whose epochs had another number of steps. At the end of an
- * epoch a checkpoint has no sums, which would show the global batch, so the cause may be other data
+ * epoch a checkpoint's sums are 0 and do not show the global batch, so the cause may be other data
  * or another global batch. */
 static dt_status *other_epochs(const run *r, const dt_saved *c) {
     const dt_state_file *s = &c->state;
@@ -157,7 +157,7 @@ static dt_status *resume_newest(run *r, bool must) {
     dt_saved c = {0};
 
     s = dt_saved_newest(&c, r->q->directory, &warnings);
-    /* If there is an error, it contains the warnings and owns them. */
+    /* Warnings before an error are not reported. */
     if (s) dt_status_free(warnings);
     else warn_all(r, warnings);
     if (!s && c.path) s = go_on_from(r, &c);
@@ -179,7 +179,7 @@ static dt_status *open_path(run *r, const char *path, dt_saved *c) {
     dt_status *warnings = NULL;
     dt_status *s = dt_saved_find(c, path, &warnings);
     if (!s && c->only_weights) s = only_weights(path);
-    /* If there is an error, it contains the warnings and owns them. */
+    /* Warnings before an error are not reported. */
     if (s) dt_status_free(warnings);
     else warn_all(r, warnings);
     return s;

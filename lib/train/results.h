@@ -52,7 +52,8 @@ const char *dt_metric_result(dt_arena *arena, const dt_compile_spec *c, int metr
 /* Returns the name of the result with the targets of an output as float32. */
 const char *dt_target_result(dt_arena *arena, int output);
 #define DT_PENALTY_RESULT "penalty" /* name of the result with the regularization of weights */
-/* name of the result with the losses that layers add, summed over examples */
+/* name of the result with the penalties on outputs and the losses that layers add, summed over
+ * examples */
 #define DT_ACTIVITY_RESULT "activity"
 
 /* Lays out the sums for the results of `step`. */

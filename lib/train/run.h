@@ -187,7 +187,7 @@ dt_status *dt_run_open_batches(run *r) DT_MUST_USE;
 /* Decides whether steps of this run may overlap: sets r->ahead.allowed. */
 void dt_run_allow_ahead(run *r);
 /* Starts the step after r->at, unless it was started ahead, and sets *batch to its batch, which is
- * lent until the next step has been finished. Returns the error of the start, also of one ahead. */
+ * lent until the next call. Returns the error of the start, also of one ahead. */
 dt_status *dt_run_start_step(run *r, dt_example *batch) DT_MUST_USE;
 /* Starts the step after the current one, if steps may overlap and nothing has to be done between
  * the two. An error is kept for dt_run_start_step. */

@@ -309,6 +309,8 @@ static void return_targets(dt_trace *trace, const forward *f) {
                       dt_convert(f->of[i].target, DT_FLOAT32));
 }
 
+/* ---- gradients and steps ---- */
+
 /* Returns the divisor of an output's losses over all replicas: the number of examples, or the sum
  * of their weights; 1 if that sum is 0. */
 static dt_value count_of(const term *x) {
@@ -319,8 +321,6 @@ static dt_value count_of(const term *x) {
     /* If all weights are 0, the divisor becomes 1, so that the gradient is 0. */
     return dt_select(dt_compare(sum, dt_like(sum, 0), DT_EQ), dt_like(sum, 1), sum);
 }
-
-/* ---- gradients and steps ---- */
 
 /* The loss whose gradient is taken: a sum over this replica's rows. Unless `divided`, the sum must
  * still be divided by `examples`, the number of examples of all replicas or the sum of their

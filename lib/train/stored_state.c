@@ -17,8 +17,6 @@
 
 #define LARGEST_EXAMPLE ((int64_t)1 << 40)
 
-/* ---- printing ---- */
-
 static void put_texts(dt_json *j, const char *key, const dt_texts *x) {
     if (x->n == 0) return;
     dt_json_strings(j, key, x->v, x->n);
@@ -51,8 +49,6 @@ const char *dt_stored_print(const dt_dataset *d, dt_arena *arena) {
     dt_json_close(&j, '}');
     return dt_arena_take(arena, &out);
 }
-
-/* ---- reading ---- */
 
 static bool get_dtype(const char *name, dt_dtype *out) {
     for (int d = 0; name && d <= DT_FLOAT64; d++)
@@ -133,8 +129,6 @@ dt_status *dt_stored_read(const dt_saved *c, dt_arena *arena, dt_dataset_spec *o
                         c->path);
 }
 
-/* ---- comparing ---- */
-
 static bool equal(const dt_texts *a, const dt_texts *b) {
     bool same = a->n == b->n;
     for (int i = 0; i < a->n && same; i++) same = strcmp(a->v[i], b->v[i]) == 0;
@@ -170,8 +164,6 @@ dt_status *dt_stored_compare(const dt_saved *c, const dt_dataset *d, dt_arena *a
  *      "map/text_vectorization/review/0": {"words": ["the", "a"]}}
  */
 
-/* ---- printing ---- */
-
 static void put_reals(dt_json *j, const char *key, const dt_reals *x) {
     if (x->n == 0) return;
     dt_json_doubles(j, key, x->v, x->n);
@@ -195,8 +187,6 @@ const char *dt_learned_print(const dt_learned *l, dt_arena *arena) {
     dt_json_close(&j, '}');
     return dt_arena_take(arena, &out);
 }
-
-/* ---- reading ---- */
 
 static bool get_reals(dt_arena *arena, const json_t *list, dt_reals *out) {
     const int n = (int)json_array_size(list);

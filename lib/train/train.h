@@ -13,10 +13,10 @@
  * So the loss is the sum over examples divided by their number, however a batch is divided among
  * replicas. Metrics are computed from sums over examples too, added up in double on the host. With
  * fit.gradient_accumulation_steps both sums of g are accumulated over several batches, in slots of
- * the optimizer, and the step of the last batch divides them. Examples of a weighted class count as
- * much as their weight. The update is that of one batch with all these examples, also in the last,
- * shorter window of an epoch, unless a layer such as BatchNormalization computes with the other
- * examples of the batch.
+ * the optimizer, and the step of the last batch divides them. The losses of examples of a weighted
+ * class are multiplied by its weight. The update is that of one batch with all these examples, also
+ * in the last, shorter window of an epoch, unless a layer such as BatchNormalization computes with
+ * the other examples of the batch.
  */
 #ifndef DT_TRAIN_TRAIN_H
 #define DT_TRAIN_TRAIN_H
@@ -43,7 +43,7 @@ dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_location *at,
 typedef struct dt_callback_job {
     const dt_model_spec *model;
     const dt_dataset_spec *data;
-    const dt_compile_spec *compile; /* the section `compile`; NULL if it has faults */
+    const dt_compile_spec *compile; /* the section `compile`; NULL if it is missing or has faults */
     /* whether training validates after steps, see dt_fit_validates_by_steps */
     bool validates_by_steps;
 } dt_callback_job;
@@ -75,8 +75,8 @@ typedef struct dt_fit_spec {
     int64_t validation_steps; /* number of batches to validate; 0: all */
     int64_t initial_epoch;
     int64_t steps_per_epoch; /* number of steps of an epoch; 0: as many as the data has batches */
-    /* Number of batches whose gradients are accumulated for one update. 0 and 1: every batch makes
-     * an update. */
+    /* Number of batches whose gradients are accumulated for one step of the optimizer. 0 and 1:
+     * none are accumulated. */
     int64_t gradient_accumulation_steps;
     dt_location accumulation_at;
     /* The weights of classes. n 0 and not balanced: all classes have weight 1. */
@@ -107,8 +107,6 @@ dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_l
 const dt_field *dt_fit_fields(void);
 const dt_field *dt_checkpoint_fields(void);
 const dt_kind *const *dt_callback_kinds(int *n);
-
-/* ---- data against model ---- */
 
 /* Which elements of the data set are the model's inputs, targets and weights, as indices of
  * elements. */
@@ -152,8 +150,6 @@ dt_status *dt_match_counts(const dt_dataset *d, const dt_compile_spec *compile, 
 void dt_match_views(const dt_dataset *d, const dt_example *batch, const dt_graph *step,
                     dt_view *arg);
 
-/* ---- the trainer ---- */
-
 typedef struct dt_trainer dt_trainer;
 typedef struct dt_trainer_options {
     dt_strategy *strategy;
@@ -161,8 +157,7 @@ typedef struct dt_trainer_options {
     const dt_compile_spec *compile;
     dt_optimizer *optimizer; /* the optimizer; NULL if the model is only evaluated */
     dt_dataset *data;
-    /* The section `fit`. NULL: every batch makes an update, all classes have weight 1, and no
-     * callback changes the learning rate. */
+    /* The section `fit`. NULL: without its gradient accumulation, class weights and callbacks. */
     const dt_fit_spec *fit;
     dt_compute_spec how;
 } dt_trainer_options;
@@ -270,8 +265,6 @@ dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n,
  * "folded", "program", "executable" and "stablehlo". */
 dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) DT_MUST_USE;
 
-/* ---- a run: fit with checkpoints, history, signals ---- */
-
 /* The steps to record, counted from 1; both 0: no step. */
 typedef struct dt_steps_recorded {
     int64_t first, last;
@@ -310,8 +303,6 @@ typedef struct dt_fit_request {
 } dt_fit_request;
 dt_status *dt_fit(const dt_fit_request *r) DT_MUST_USE;
 
-/* ---- models ---- */
-
 /* Creates a model's variables in the scope of a strategy, with initial values. The spec must live
  * as long as the model. */
 dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy,
@@ -330,9 +321,9 @@ dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_
 dt_value dt_original_units(const dt_compile_spec *c, int output, const dt_dataset *d,
                            const char *target, dt_value x);
 
-/* The class names of a model's outputs, by class number. */
+/* The names of the classes of a model's outputs, by number, or of their values. */
 typedef struct dt_class_names {
-    /* the class names of each output; n is 0 for an output without names */
+    /* the names for each output; n is 0 for an output without names */
     dt_texts of[DT_MAX_OUTPUTS];
 } dt_class_names;
 /* Finds the class names of targets, for outputs whose loss compares classes or labels. */
@@ -353,7 +344,7 @@ typedef struct dt_predict_rows {
     /* The outputs' losses, which determine what outputs mean. NULL: the last activations determine
      * it. */
     const dt_compile_spec *compile;
-    /* the names of classes; NULL if none are known */
+    /* the names of classes and values; NULL if none are known */
     const dt_class_names *names;
     /* receives the outputs of each batch, in the order of examples */
     dt_status *(*rows)(const dt_predicted_rows *p, void *user);
@@ -436,7 +427,7 @@ dt_status *dt_optimizer_arrays(const dt_optimizer *o, dt_arena *arena, dt_arrays
 dt_arrays dt_model_arrays_to_fill(const dt_model *m, dt_arena *arena);
 dt_arrays dt_optimizer_arrays_to_fill(const dt_optimizer *o, dt_arena *arena);
 /* Whether the learning rate follows a schedule. dt_optimizer_current_rate returns the learning rate
- * of the next step, dt_optimizer_steps the number of updates made so far. */
+ * of the next step, dt_optimizer_steps the optimizer's iteration. */
 bool dt_optimizer_has_schedule(const dt_optimizer *o);
 dt_status *dt_optimizer_current_rate(const dt_optimizer *o, double *rate) DT_MUST_USE;
 dt_status *dt_optimizer_steps(const dt_optimizer *o, int64_t *steps) DT_MUST_USE;

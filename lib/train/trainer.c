@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- compiling ---- */
-
 /* Records the step to use in estimates. In mixed precision, this is the step in float32; the
  * estimate then counts 16 bits for layers (cost/plan.c). Leaves *out unchanged if the step itself
  * can be estimated, if the trainer is an outline, whose model has the precision that the caller
@@ -26,8 +24,6 @@ static dt_status *trace_priced(const dt_trainer *t, dt_step_kind kind, dt_graph 
     m->precision = precision;
     return s;
 }
-
-/* ---- rematerialization ---- */
 
 static void list_kept(const dt_rematerialize *r, dt_arena *arena, dt_layer_units *u) {
     dt_kept_value *kept = dt_arena_array(arena, dt_kept_value, DT_REMAT_PRODUCTS + 1);
@@ -313,8 +309,6 @@ void dt_trainer_destroy(dt_trainer *t) {
     free(t);
 }
 
-/* ---- running ---- */
-
 void dt_trainer_clear(const dt_trainer *t, dt_sums *s) {
     s->examples = 0;
     s->n = t->layout.n;
@@ -385,8 +379,6 @@ dt_status *dt_trainer_step(dt_trainer *t, const dt_example *batch, bool updates,
 bool dt_trainer_runs_ahead(const dt_trainer *t) { return dt_compiled_runs_ahead(t->train); }
 
 void dt_trainer_record(dt_trainer *t, dt_recorder *r) { t->recorder = r; }
-
-/* ---- metrics, names, prices, and graphs as text ---- */
 
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics) {
     double value[DT_MAX_KEYS];

@@ -49,7 +49,7 @@ struct dt_trainer {
     dt_recorder *recorder;   /* where evaluations record their reading of data; NULL: nowhere */
 };
 
-/* Whether some steps only accumulate gradients for a later one. */
+/* Whether fit.gradient_accumulation_steps makes some steps only accumulate gradients. */
 static inline bool dt_trainer_accumulates(const dt_trainer *t) {
     return t->o.fit && t->o.fit->gradient_accumulation_steps > 1;
 }
