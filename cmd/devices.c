@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain devices: lists the devices of this machine. */
+/* dtrain devices: lists the devices of this machine, back ends and kernel libraries. */
 #include <stdlib.h>
 
 #include "base/arena.h"

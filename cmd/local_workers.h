@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --workers N of fit, evaluate and predict: starts the workers of a job on this machine and watches
- * over them. */
+ * over them. Also --rank R. */
 #ifndef CMD_LOCAL_WORKERS_H
 #define CMD_LOCAL_WORKERS_H
 

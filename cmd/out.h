@@ -60,8 +60,7 @@ void out_log(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 /* Draws a progress bar of at most out_bar_width characters over the previous one. */
 void out_bar(struct out *out, const char *line);
 int out_bar_width(void);
-/* Returns the largest width of a line on the terminal, one column less than the terminal has; 0:
- * standard output is not a terminal. */
+/* Returns the largest width of a line on the terminal; 0: standard output is not a terminal. */
 int out_columns(void);
 
 /* Print to standard error. out_error also frees s and returns its exit code; after out_share_errors

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain plan: prints the resources that a job needs on a slice. */
+/* dtrain plan: prints the resources that a job needs. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables for people: aligned with blanks on terminals, or in Markdown. The first row is the head.
- * The first column is aligned left; the other columns, which are mostly numbers, are aligned
- * right. */
+/* Tables for people: aligned with blanks, or in Markdown. The first row is the head. The first
+ * column is aligned left; the other columns, which are mostly numbers, are aligned right. */
 #ifndef CMD_TABLE_H
 #define CMD_TABLE_H
 

@@ -36,7 +36,7 @@ struct watch {
     char *explained;
     /* step: the newest step; epoch_steps: the number of steps of an epoch */
     int64_t step, epoch_steps;
-    double virtual_s; /* simulated seconds of all steps */
+    double virtual_s; /* simulated seconds of all steps, known at the end */
     struct {
         /* Numbers of a parameter server: its updates, the sum and the largest of their staleness,
          * lost workers, and batches that were computed again. */

@@ -234,7 +234,7 @@ static dt_status *check_outline(run *r) {
 }
 
 dt_status *dt_trainer_check_memory(const dt_trainer *t, int shards) {
-    /* This copy of the trainer is only traced and compiled, so its other members are not used. */
+    /* This copy of the trainer is only traced and compiled. */
     dt_trainer other = *t;
     const dt_fit_request q = {.trainer = &other};
     run r = {.q = &q,

@@ -97,7 +97,7 @@ dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, do
 
 /* Computes the bytes of a training step whose batch is divided into `shards` shards. */
 static dt_status *sharded_bytes(const dt_trainer *t, int shards, int64_t *bytes) {
-    /* This copy of the trainer is only traced and compiled, so its other members are not used. */
+    /* This copy of the trainer is only traced and compiled. */
     dt_trainer other = *t;
     dt_compiled *c = NULL;
 

@@ -73,8 +73,8 @@ typedef enum dt_step_kind {
  * Its results, named in results.h, are mostly sums over the examples of all replicas. FORWARD and
  * EXPLAIN return outputs and the loss of each example instead of sums; FORWARD computes them as
  * training does and is printed for people to read, EXPLAIN computes them as evaluation does and
- * also returns targets (dt_target_result). TRAIN updates the weights. ACCUMULATE only adds
- * gradients to those of earlier steps. GRADIENT also returns gradients, and updates no weights. */
+ * also returns targets (dt_target_result). TRAIN updates the weights. ACCUMULATE adds gradients to
+ * those of earlier steps, without an update. GRADIENT also returns gradients, without an update. */
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out) DT_MUST_USE;
 
 /* Returns the name, in `arena`, that a variable's gradient has among the results of GRADIENT and
