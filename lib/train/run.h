@@ -192,8 +192,8 @@ dt_status *dt_run_start_step(run *r, dt_example *batch) DT_MUST_USE;
 /* Starts the step after the current one, if steps may overlap and nothing has to be done between
  * the two. An error is kept for dt_run_start_step. */
 void dt_run_start_ahead(run *r);
-/* Whether step number epoch_step of an epoch updates the weights. False: it only accumulates
- * gradients. */
+/* Whether step number epoch_step of an epoch makes a step of the optimizer. False: it only
+ * accumulates gradients. */
 bool dt_run_closes_window(const run *r, int64_t epoch_step);
 /* Waits for a step that was started ahead, and drops its results. */
 void dt_run_drop_ahead(run *r);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stored elements of a data set, as checkpoints describe them. With this description, rows to
- * be predicted later can be read without the training data.
+ * The stored elements of a data set, as checkpoints describe them, its learned values, and the
+ * names of classes. With these descriptions, rows to be predicted later can be read without the
+ * training data. The elements:
  *
  *     {"x": {"dtype": "float32", "shape": [2]},
  *      "kind": {"dtype": "int32", "shape": [], "vocabulary": ["iris", "lily"]},
