@@ -366,8 +366,8 @@ typedef struct dt_explain_request {
     dt_trainer *trainer;
     dt_part part;
     int64_t batches; /* number of batches to explain, from the first on; 0: all */
-    const dt_class_names
-        *names; /* the names of classes and values; NULL: those that the data has */
+    /* the names of classes and values; NULL: those that the data has */
+    const dt_class_names *names;
     dt_threshold_score threshold_for;
     dt_arena *arena;
 } dt_explain_request;
