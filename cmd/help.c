@@ -95,8 +95,6 @@ void help_show(struct out *out, const struct verb *verb) {
     out_page(out, dt_str_text(&page));
 }
 
-/* ---- the verb ---- */
-
 struct help {
     struct common common;
 };

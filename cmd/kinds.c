@@ -26,8 +26,6 @@ static bool is_of_kind(const dt_job_key *k, const char *name) {
     return is;
 }
 
-/* ---- a key ---- */
-
 static void put_range(dt_str *to, const dt_job_key *k) {
     if (k->has_min && k->has_max)
         dt_str_printf(to, ", %s%.10g to %s%.10g", k->above_min ? "above " : "", k->min,
@@ -51,8 +49,6 @@ static void put_key(dt_str *to, const dt_job_key *k, const char *name) {
     else if (k->preset && *k->preset) dt_str_printf(to, "; default %s", k->preset);
     dt_str_puts(to, ")\n");
 }
-
-/* ---- a page ---- */
 
 /* The page of a name. Several kinds may share a name, for example a metric and a loss; their keys
  * are printed one kind after the other. */
@@ -118,8 +114,6 @@ bool kinds_put(dt_str *to, const char *name) {
     if (!kinds.any) dt_job_keys(put_of_section, &section);
     return kinds.any || section.any;
 }
-
-/* ---- suggestions for unknown names ---- */
 
 enum { MOST_NAMES = 1024 };
 struct names {

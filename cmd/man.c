@@ -83,7 +83,7 @@ static void put_examples(dt_str *to, const char *text) {
     }
 }
 
-/* ---- options ---- */
+/* ---- options and the environment ---- */
 
 static void put_option(dt_str *to, const struct option *o) {
     dt_str_puts(to, ".TP\n");

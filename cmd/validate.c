@@ -18,8 +18,6 @@ struct validate {
 
 static const char *const formats[] = {"text", "json", "github", NULL};
 
-/* ---- the forms of errors ---- */
-
 static void print_json(struct out *out, const dt_status *s) {
     struct json j;
     json_open(&j);
@@ -72,8 +70,6 @@ static void print_errors(const struct call *call, const dt_status *s, enum form 
             (form == FORM_JSON ? print_json : print_github)(call->out, s);
 }
 
-/* ---- the forms of warnings ---- */
-
 /* Whether the line, a warning, begins with a source location in the file at `path`. */
 static bool is_placed(const char *line, const char *path) {
     const size_t n = strlen(path);
@@ -109,8 +105,6 @@ static void print_warnings(const struct call *call, const char *path, char *line
         print_warning(call, path, line, form);
     }
 }
-
-/* ---- jobs ---- */
 
 /* Returns the more urgent one of two exit codes: 78 (an error in the job) first, then 66 (a file is
  * missing), then 65 (bad contents), then any other; 0: both are 0. */

@@ -41,8 +41,6 @@ dt_status *dt_address_read(dt_address *out, const char *text) {
     return NULL;
 }
 
-/* ---- looking up names ---- */
-
 static bool is_loopback(const struct sockaddr *a) {
     if (a->sa_family == AF_INET)
         return (ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >> 24) == 127;
@@ -128,8 +126,6 @@ dt_status *dt_address_toward(const dt_address *to, char *host) {
     return good ? NULL
                 : dt_fail(DT_E_MESSAGES, NULL, "there is no way to %s from this machine", to->host);
 }
-
-/* ---- texts ---- */
 
 void dt_address_text(const dt_address *a, char *text) {
     const bool six = strchr(a->host, ':') != NULL;

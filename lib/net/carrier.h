@@ -143,8 +143,8 @@ static inline void dt_carrier_close(dt_carrier *c, bool well) {
 typedef struct dt_worker_link dt_worker_link;
 typedef struct dt_worker_link_row {
     /* Waits for the next message. WORK and WORK_ALL fill `weights`, and the caller frees *more.
-     * After END no message follows. Fails with WORKER_GONE if the coordinator is gone, or with the
-     * error that the coordinator sent. */
+     * After END no message follows. Fails with WORKER_GONE if the other end is gone, with
+     * WORKERS_DISAGREE if it sent an invalid message, or with the error that it sent. */
     dt_status *(*pull)(dt_worker_link *l, dt_frame *m, void *weights, char **more);
     dt_status *(*push)(dt_worker_link *l, const dt_frame *m, const void *gradients,
                        const void *more);

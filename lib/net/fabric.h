@@ -141,7 +141,7 @@ dt_status *dt_tags_differ(const dt_member *m, int from, const dt_tag *awaited, s
 dt_status *dt_message_missing(const dt_member *m, int from, const dt_tag *awaited, size_t n,
                               bool late) DT_MUST_USE;
 
-/* ---- collectives ---- */
+/* ---- collectives, and what they use ---- */
 
 /* One of several values that are summed together. `parts` has the nodes of the summation tree that
  * this worker has summed, as tree_part makes them (op/workers.h), with shape (rows, nodes, width).

@@ -10,8 +10,6 @@
 
 #include "base/arena.h"
 
-/* ---- copies of weights ---- */
-
 dt_status *dt_shared_new(dt_shared **out, int64_t bytes) {
     *out = dt_try_alloc(sizeof(dt_shared) + (size_t)bytes);
     if (!*out)
@@ -29,8 +27,6 @@ dt_shared *dt_shared_ref(dt_shared *s) {
 void dt_shared_unref(dt_shared *s) {
     if (s && atomic_fetch_sub(&s->refs, 1) == 1) free(s);
 }
-
-/* ---- parts ---- */
 
 /* The part of a frame that is being sent or received: its address and number of bytes. */
 typedef struct part {
@@ -61,8 +57,6 @@ static int outcome(dt_frame_io *p, ssize_t n) {
     p->done += n > 0 ? n : 0;
     return 1;
 }
-
-/* ---- moving ---- */
 
 int dt_frame_send(dt_frame_io *p, int fd, const dt_byte_ranges *e, int server, const char *slices) {
     for (; !is_whole(p, e, server); go_on(p)) {

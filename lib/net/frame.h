@@ -48,8 +48,8 @@ typedef struct dt_frame_io {
 } dt_frame_io;
 
 /* Send or receive as many bytes as the socket accepts or has. Return 1: the frame is complete; 0:
- * call again later; -1: the link is closed, or the bytes are not a frame. slices: the memory that
- * holds the slices at their offsets. */
+ * call again later; -1: the frame cannot be completed. slices: the memory that holds the slices at
+ * their offsets. */
 int dt_frame_send(dt_frame_io *p, int fd, const dt_byte_ranges *e, int server, const char *slices);
 int dt_frame_receive(dt_frame_io *p, int fd, const dt_byte_ranges *e, int server, char *slices);
 

@@ -164,7 +164,7 @@ static void close_group(dt_process_group *base) {
     free(t);
 }
 
-/* ---- waiting ---- */
+/* ---- waiting, and lost ranks ---- */
 
 /* How long to poll, to yield and to sleep. A rank that yields its core to another process gets it
  * back only after milliseconds. So it polls for the time of a usual message if there is a core for
@@ -189,7 +189,7 @@ static dt_status *refused(mpi_member *m, int peer) {
                    m->base.rank, peer);
 }
 
-/* Waits for a transfer to end, and sets *t to NULL. LOOKS is the number of polls before the
+/* Waits for a transfer to end, then sets *t to NULL. LOOKS is the number of polls before the
  * duration of the wait is first looked at. peer, tag, n: what is awaited, for errors. */
 enum { LOOKS = 64 };
 static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_tag *tag, size_t n) {
@@ -269,7 +269,7 @@ static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes
     return NULL;
 }
 
-/* ---- members ---- */
+/* ---- members, and the fabric ---- */
 
 static void leave(dt_member *base) {
     mpi_member *m = (mpi_member *)base;

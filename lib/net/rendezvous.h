@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How workers find each other if no launcher connects them. All connect to worker 0, whose address
- * they know, and send it the address on which they listen. When all have connected, worker 0 sends
- * everyone the table of addresses, and each worker connects to those of lower rank. Missing workers
- * are reported during the wait.
+ * How workers find each other if no launcher connects them. All others connect to worker 0, whose
+ * address they know, and send it the address on which they listen. When all have connected, worker
+ * 0 sends everyone the table of addresses, and each worker connects to those of lower rank. Missing
+ * workers are reported during the wait.
  */
 #ifndef DT_NET_RENDEZVOUS_H
 #define DT_NET_RENDEZVOUS_H
@@ -39,7 +39,7 @@ typedef struct dt_rendezvous {
 
 typedef struct dt_met {
     dt_messenger *m;
-    int peer[DT_RENDEZVOUS_RANKS]; /* [ranks] each rank's peer number in the messenger */
+    int peer[DT_RENDEZVOUS_RANKS]; /* [ranks] each other rank's peer number in the messenger */
     /* A linked list of messages that arrived early and belong to the time after the rendezvous. */
     dt_message *early;
 } dt_met;

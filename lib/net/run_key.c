@@ -20,8 +20,6 @@ static dt_status *derive(uint8_t out[DT_KEY_BYTES], const char *use, const void 
     return NULL;
 }
 
-/* ---- secrets that can be guessed ---- */
-
 /* Returns the number of bytes after which a secret repeats itself, or n if it does not. Repetitions
  * of fewer than four bytes are ignored, since they may be chance. */
 static size_t period_of(const uint8_t *s, size_t n) {
@@ -142,8 +140,6 @@ dt_status *dt_run_key_of(dt_run_key *out, const void *secret, size_t n) {
     DT_TRY(derive(out->listens, "dtrain run: those who listen", secret, n));
     return derive(out->connects, "dtrain run: those who connect", secret, n);
 }
-
-/* ---- files ---- */
 
 /* Checks the file's permissions, as ssh does for keys: other users must not be able to read the
  * user's own file. A file of another user may be readable by its group, because service managers

@@ -54,7 +54,7 @@ typedef struct sockets_group {
 typedef struct sockets_member {
     dt_member base;
     dt_peers peers;
-    struct pollfd *poll; /* [ranks] the sockets of the links, for poll */
+    struct pollfd *poll; /* [ranks] memory for the sockets to poll */
     bool spins;
 } sockets_member;
 
@@ -275,7 +275,7 @@ static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, voi
     return read_message(m, &a, bytes, n);
 }
 
-/* ---- members ---- */
+/* ---- members, and the fabric ---- */
 
 static void leave(dt_member *base) {
     sockets_member *m = (sockets_member *)base;

@@ -16,8 +16,6 @@
 
 #include "base/half.h"
 
-/* ---- sums ---- */
-
 /* Adds arrays in blocks, which compilers turn into vector instructions. */
 #define SUM(name, type)                                                                            \
     static void name(void *to, const void *left, const void *right, int64_t n) {                   \
@@ -72,8 +70,6 @@ bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n) {
     sums[dtype](a, a, b, n);
     return true;
 }
-
-/* ---- pieces ---- */
 
 enum { SHORT_BYTES = 1 << 15, PIECE_BYTES = 1 << 20 };
 
@@ -193,8 +189,6 @@ void dt_transfer_unpack(const dt_transfer *x, dt_stretch stretch, const char *al
     for (piece p = before_first(stretch); next_piece(x, &p, stretch);)
         handle(x, &p, true, unpack, (char *)all + (size_t)p.begin * x->size);
 }
-
-/* ---- a collective ---- */
 
 dt_status *dt_transfer_begin(dt_transfer *x, dt_collective collective) {
     if (!sums[x->dtype])

@@ -38,8 +38,6 @@ typedef struct zmq_member {
 
 static zmq_group *group_of(const dt_member *m) { return (zmq_group *)m->group; }
 
-/* ---- groups ---- */
-
 static int rank_of(const zmq_group *t, int peer) {
     int r = 0;
     while (r < t->base.ranks && (r == t->base.own || t->met.peer[r] != peer)) r++;
@@ -107,8 +105,6 @@ static dt_status *open_group(dt_process_group **out, int ranks, const dt_rendezv
     return NULL;
 }
 
-/* ---- waiting ---- */
-
 static dt_status *broken(zmq_member *m, dt_status *s) {
     m->base.group->broken = true;
     return s;
@@ -147,8 +143,6 @@ static dt_status *next(zmq_member *m, int from, const dt_tag *tag, size_t n, dt_
     }
 }
 
-/* ---- messages ---- */
-
 static dt_status *send_message(dt_member *base, int to, const dt_tag *tag, const void *bytes,
                                size_t n) {
     zmq_group *t = group_of(base);
@@ -182,8 +176,6 @@ static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, voi
     dt_message_free(x);
     return s ? broken(m, s) : NULL;
 }
-
-/* ---- members ---- */
 
 static void leave(dt_member *base) {
     zmq_member *m = (zmq_member *)base;

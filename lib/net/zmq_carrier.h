@@ -45,10 +45,11 @@ dt_status *dt_zmq_fits(const dt_byte_ranges *e) DT_MUST_USE;
 dt_status *dt_zmq_carrier_open(dt_carrier **out, const dt_zmq_carrier_spec *spec,
                                int workers) DT_MUST_USE;
 
-/* Connects this process, and sends its number, `worker`, and fingerprint. Fails with WORKER_LATE if
- * there is no answer within wait->patience_s. Later waits for a message are reported when they
- * exceed both 5 s and 3 times the longest wait so far, and again whenever they have doubled. Close
- * the link even after an error. */
+/* Connects this process, and sends its number, `worker`, and fingerprint. Fails like
+ * dt_messenger_open and dt_messenger_connect, or with WORKER_LATE if there is no answer within
+ * wait->patience_s. Later waits for a message are reported when they exceed both 5 s and 3 times
+ * the longest wait so far, and again whenever they have doubled. Close the link even after an
+ * error. */
 dt_status *dt_zmq_link_connect(dt_worker_link *out, const dt_zmq_carrier_spec *spec, int worker,
                                const dt_link_wait *wait) DT_MUST_USE;
 

@@ -13,8 +13,6 @@ const char *dt_tracked_word(dt_tracked_kind kind) {
     return words[kind];
 }
 
-/* ---- the object ---- */
-
 dt_status *dt_checkpoint_create(dt_checkpoint **out) {
     DT_REQUIRE({out, "place for the checkpoint"});
     dt_checkpoint *c = dt_alloc(sizeof *c);
@@ -58,8 +56,6 @@ void dt_checkpoint_stand_on(dt_checkpoint *c, const char *path, const dt_state_f
     c->generation = state->generation;
     c->step = state->step;
 }
-
-/* ---- adding ---- */
 
 /* Whether a name may be used: 1 to LONGEST_NAME bytes of UTF-8, without '/' and invisible
  * characters. It becomes a key of a JSON object and a part of tensors' names. */

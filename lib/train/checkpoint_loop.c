@@ -20,7 +20,7 @@
 #include "strategy/variable.h"
 #include "train/checkpoint.h"
 
-/* ---- names ---- */
+/* ---- tracked optimizers, and names ---- */
 
 static int count(const dt_checkpoint *c, dt_tracked_kind kind) {
     int n = 0;

@@ -64,8 +64,6 @@ double dt_history_last(const dt_history *h, const char *key) {
     return dt_history_at(h, key, dt_history_epochs(h) - 1);
 }
 
-/* ---- history.jsonl ---- */
-
 void dt_history_line(int64_t epoch, int64_t step, const dt_metric *metrics, int n, dt_str *out) {
     dt_json j = {.out = out};
 

@@ -19,8 +19,6 @@ static const dt_hook_row *const every_run[] = {
 };
 enum { EVERY_RUN = sizeof every_run / sizeof *every_run };
 
-/* ---- opening and closing ---- */
-
 /* Returns the callback's key in checkpoints. The second callback of the same kind gets the suffix
  * "_1", the third "_2", and so on. */
 static const char *key_of(const run *r, const char *name, const dt_hook_row *row) {
@@ -59,8 +57,6 @@ void dt_hooks_close(run *r) {
     for (int i = 0; i < r->n_hooks; i++)
         if (r->hook[i].row->close) r->hook[i].row->close(r, &r->hook[i]);
 }
-
-/* ---- the moments ---- */
 
 /* Calls the function for the moment in every hook that has one. `h` is the hook in `arguments`. */
 #define FOR_ALL(moment, arguments)                                                                 \
@@ -127,8 +123,6 @@ dt_status *dt_hooks_end(run *r) {
     return NULL;
 }
 
-/* ---- logs ---- */
-
 const double *dt_logs_find(const dt_logs *logs, const char *name) {
     for (int i = 0; i < logs->n; i++)
         if (strcmp(logs->metric[i].name, name) == 0) return &logs->metric[i].value;
@@ -143,8 +137,6 @@ void dt_logs_put(dt_logs *logs, const char *name, double value) {
         }
     logs->metric[logs->n++] = (dt_metric){.name = name, .value = value};
 }
-
-/* ---- memory, in checkpoints ---- */
 
 void dt_keep_number(dt_json *j, const char *key, double x) {
     if (isfinite(x)) dt_json_double(j, key, x);
@@ -215,8 +207,6 @@ dt_arrays dt_hooks_arrays(const run *r, dt_arena *arena) {
     }
     return (dt_arrays){n, array};
 }
-
-/* ---- restoring ---- */
 
 dt_status *dt_hooks_restore(run *r, const dt_saved *c) {
     json_t *root = c->state.callbacks ? dt_json_load(c->state.callbacks, strlen(c->state.callbacks),

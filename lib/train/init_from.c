@@ -13,8 +13,6 @@
 #include "model/torch.h"
 #include "train/train.h"
 
-/* ---- names ---- */
-
 /* Regular expressions over names, compiled. */
 typedef struct patterns {
     int n;
@@ -94,8 +92,6 @@ static dt_arrays wanted(const names *n, const dt_arrays *all) {
     return out;
 }
 
-/* ---- reading ---- */
-
 typedef struct first_weights {
     dt_saved checkpoint;
     dt_arrays weights; /* the model's weights */
@@ -159,8 +155,6 @@ dt_status *dt_init_check(const dt_model *outline, const dt_init_from *from) {
     dt_status_free(warnings);
     return bad;
 }
-
-/* ---- exporting ---- */
 
 /* Gives tensors the names that they have in the file. `map` only converts names in the file to
  * names in the model. So this converts every name in the file and looks for the tensor's name among

@@ -26,8 +26,6 @@ static dt_status *answer(const request *r, va_list args) {
     return r->use(&named, r);
 }
 
-/* ---- functions that use an initializer ---- */
-
 static dt_status *type_wanted(const dt_named *named, const request *r, dt_type *type) {
     const dt_drawing *what = r->what;
     DT_TRY(dt_want(what, r->function, "shape"));
@@ -74,8 +72,6 @@ static dt_status *configure(const dt_named *named, const request *r) {
     *(char **)r->out = dt_str_take(&text);
     return NULL;
 }
-
-/* ---- public calls ---- */
 
 dt_status *dt_initializer_draw(dt_tensor **out, const dt_drawing *what, const char *format, ...) {
     va_list args;

@@ -19,8 +19,6 @@ struct dt_meter {
     double *sum;
 };
 
-/* ---- the handle ---- */
-
 static const dt_metric_row *row_of(const dt_meter *m) {
     return (const dt_metric_row *)m->named.kind;
 }
@@ -78,8 +76,6 @@ dt_status *dt_meter_reset(dt_meter *m) {
     return NULL;
 }
 
-/* ---- an update as graph ---- */
-
 typedef struct inputs {
     dt_value target, prediction, weight;
 } inputs;
@@ -124,8 +120,6 @@ static dt_status *trace_update(const dt_meter *m, const dt_tensor *target,
     else (row->update ? emit_mean : emit_parts)(m, t, &in);
     return dt_trace_end(t, out);
 }
-
-/* ---- an update as numbers ---- */
 
 static void add_result(dt_meter *m, int *at, const dt_view *result) {
     int n = (int)dt_type_elements(&result->type);
@@ -179,8 +173,6 @@ dt_status *dt_meter_update(dt_meter *m, const dt_tensor *target, const dt_tensor
     dt_graph_destroy(g);
     return s;
 }
-
-/* ---- the result ---- */
 
 dt_status *dt_meter_result(const dt_meter *m, dt_tensor **out) {
     DT_REQUIRE({DT_LIVE(m), "metric"}, {out, "place for the tensor"});

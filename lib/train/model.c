@@ -341,7 +341,7 @@ dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history
  * --ckpt PATH` accepts a saved model, and dt_model_load accepts the checkpoint of a run.
  */
 
-/* ---- saving ---- */
+/* ---- describing and saving ---- */
 
 const char *dt_model_describe(const dt_model *m, bool compiled, dt_arena *arena) {
     dt_entry layers = {.key = "layers", .value = (dt_tree *)m->tree};

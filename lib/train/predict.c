@@ -163,7 +163,7 @@ typedef struct prediction {
     turn turn;                 /* the turn, if several workers predict */
 } prediction;
 
-/* ---- the step ---- */
+/* ---- the step, and what outputs mean ---- */
 
 dt_value dt_original_units(const dt_compile_spec *c, int output, const dt_dataset *d,
                            const char *target, dt_value x) {

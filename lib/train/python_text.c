@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- numbers ---- */
-
 /* Splits the shortest decimal of x into its digits, without sign, point and outer zeros, and the
  * position of the point, which is returned: 0.00012 gives "12" and -3. */
 static int split_digits(double x, char *digits) {
@@ -51,8 +49,6 @@ void dt_python_float(dt_str *out, double x) {
     else if (point >= n) dt_str_printf(out, "%s%.*s.0", digits, point - n, "0000000000000000");
     else dt_str_printf(out, "%.*s.%s", point, digits, digits + point);
 }
-
-/* ---- patterns ---- */
 
 static const char *read_number(const char *p, int *out) {
     for (*out = 0; isdigit((unsigned char)*p) && *out < 100; p++) *out = 10 * *out + (*p - '0');

@@ -63,8 +63,6 @@ dt_arrays dt_optimizer_arrays_to_fill(const dt_optimizer *o, dt_arena *arena) {
     return arrays_of(v, n, arena, true);
 }
 
-/* ---- values ---- */
-
 static const dt_named_view *find_not_finite(const dt_arrays *a, int64_t *n) {
     for (int i = 0; i < a->n; i++) {
         *n = dt_count_not_finite(&a->array[i]);

@@ -152,8 +152,6 @@ static dt_status *compare_replicas(const run *r) {
     return s || equal ? s : name_weight(r, &weights);
 }
 
-/* ---- losses and weights ---- */
-
 /* Adds to an error the faults that were injected, which may be its cause, and the checkpoint to
  * resume from. */
 static dt_status *explain(const run *r, dt_status *s) {

@@ -400,7 +400,7 @@ static dt_status *saved(run *r, dt_hook *h) {
     return put_pending(r->record, r);
 }
 
-/* ---- the end of an attempt ---- */
+/* ---- the end of an attempt, and the hook ---- */
 
 static void put_end(record *c, const run *r, const dt_status *s) {
     char *error = hide(r, s ? dt_status_text(s) : NULL), *checkpoint = hide(r, r->out.checkpoint);
