@@ -111,8 +111,6 @@ static dt_status *run_explain_loss(const run *r, const dt_example *b, dt_status 
 }
 
 /*
- * ---- replicas ----
- *
  * With verify_replicas: workers that have the same weights and apply the same update keep equal
  * weights after every step, bit for bit. A faulty processor or memory makes them differ, and the
  * run would continue with both. So the workers compare hashes every EVERY steps, and after the last
