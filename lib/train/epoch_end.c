@@ -131,9 +131,9 @@ dt_status *dt_run_validate_between(run *r) {
 }
 
 /* Collects the epoch's logs in r->last. If a validation by steps followed the last step, they are
- * there already. The last epoch of a job is always validated if there is validation data, but
- * callbacks see the results only if validation_freq asks for them, so that they decide as in a
- * longer training. */
+ * there already. The epoch that ends with the last step of the job is always validated if there is
+ * validation data, but callbacks see the results only if validation_freq asks for them, so that
+ * they decide as in a longer training. */
 static dt_status *collect_logs(run *r) {
     dt_metric metrics[DT_MAX_KEYS];
     const bool between = dt_run_is_validated_between(r),

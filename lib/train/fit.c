@@ -162,10 +162,10 @@ static dt_status *train_from_here(run *r) {
 
 static bool is_stopped(const dt_status *s) { return s && dt_status_number(s) == DT_E_STOPPED; }
 
-/* Ends training. If the whole job is trained, use_ema replaces the weights by their means, and
- * callbacks may then replace the weights. After the last step of this run, validates with the final
- * weights if they were replaced, or if --steps or --until-epoch has ended the run and the last line
- * has no validation. */
+/* Ends training. If the job is done (dt_run_is_done), use_ema replaces the weights by their means,
+ * and callbacks may then replace the weights. After the last step of this run, validates with the
+ * final weights if they were replaced, or if --steps or --until-epoch has ended the run and the
+ * last line has no validation. */
 static dt_status *end_training(run *r) {
     if (dt_run_is_done(r)) {
         DT_TRY(dt_optimizer_take_averages(r->optimizer, &r->model->trainable, &r->averaged));

@@ -224,8 +224,9 @@ dt_status *dt_run_validate_between(run *r) DT_MUST_USE;
 /* Validates again with the final weights, if there is validation data, and replaces the val_
  * metrics in r->last, so that --expect checks the weights that are saved. */
 dt_status *dt_run_validate_again(run *r) DT_MUST_USE;
-/* Validates at the end of a run that --steps or --until-epoch ended, unless r->last has val_
- * metrics already, so that --expect has them. Callbacks and the history do not get them. */
+/* Does what dt_run_validate_again does at the end of a run that --steps or --until-epoch ended,
+ * unless r->last has val_ metrics already, so that --expect has them. Callbacks and the history do
+ * not get them. */
 dt_status *dt_run_validate_late(run *r) DT_MUST_USE;
 /* Whether steps of this run are left, and no callback has stopped the training. */
 bool dt_run_is_training(const run *r);
