@@ -329,8 +329,8 @@ typedef struct dt_class_names {
 /* Finds the class names of targets, for outputs whose loss compares classes or labels. */
 void dt_class_names_of(const dt_dataset *d, const dt_compile_spec *c, const dt_match *m,
                        dt_class_names *out);
-/* Prints the class names as JSON for checkpoints, in the arena: {"logits": ["circle", "ring"]}.
- * Returns NULL if no output has names. */
+/* Prints the class names that fit their outputs as JSON for checkpoints, in the arena: {"logits":
+ * ["circle", "ring"]}. Returns NULL if there are none. */
 const char *dt_class_names_print(const dt_class_names *n, const dt_model_spec *m, dt_arena *arena);
 /* Reads class names from a checkpoint's JSON. */
 dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_arena *arena,
