@@ -4,9 +4,9 @@
  *
  *     context, at most T tokens  ── model ──▶  scores of the next token  ── sampling ──▶  a token
  *
- * T is the length of the sequences that the model was trained with. Of a longer prompt the last T
- * tokens are used. When generated tokens make the context longer than T, its older half is dropped
- * before the next one is generated.
+ * T is the length of the sequences that the model was trained with. Of a longer prompt at most the
+ * last T tokens are used. When generated tokens make the context longer than T, its older half is
+ * dropped before the next one is generated.
  */
 #ifndef DT_TRAIN_GENERATE_H
 #define DT_TRAIN_GENERATE_H
