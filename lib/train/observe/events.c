@@ -28,7 +28,7 @@ void dt_run_emit_start(run *r) {
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_START,
                                .job = r->q->name,
                                .job_sha256 = r->q->job_sha256,
-                               .backend = r->strategy->row->backend,
+                               .backend = dt_strategy_backend(r->strategy),
                                .device = r->strategy->what,
                                .seed = r->q->seed,
                                .replicas = r->strategy->replicas,

@@ -33,5 +33,6 @@ echo 'listed:'
 echo 'recorded:'
 FAKE_DEVICE=gpu "$DTRAIN" fit "$tiny" -q --plugin "$fake" "output.dir=$TEST_DIR/peak" || echo "exit $?"
 grep -c '"device_peak_bytes": 123456' "$TEST_DIR/peak/record.jsonl"
+grep -o '"backend": "[a-z]*"' "$TEST_DIR/peak/record.jsonl"
 "$DTRAIN" fit "$tiny" -q "output.dir=$TEST_DIR/none"
 grep -q device_peak_bytes "$TEST_DIR/none/record.jsonl" || echo "not on cpu"
