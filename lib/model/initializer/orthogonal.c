@@ -17,7 +17,7 @@ struct orthogonal {
 };
 
 static const dt_field fields[] = {
-    DT_REAL(struct orthogonal, gain, .preset = "1", .help = "dimension of the vectors"),
+    DT_REAL(struct orthogonal, gain, .preset = "1", .help = "length of the vectors"),
     DT_SEED_FIELD(struct orthogonal, head), DT_END};
 
 static double product(const double *a, const double *b, int64_t n) {

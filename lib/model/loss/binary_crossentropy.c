@@ -84,7 +84,7 @@ const dt_loss_row dt_loss_binary_crossentropy = {
 static const dt_field focal_fields[] = {
     DT_LOSS_FIELDS(struct crossentropy),
     DT_FLAG(struct crossentropy, apply_class_balancing,
-            .help = "weight of class 1; class 0 has 1 - alpha"),
+            .help = "weight class 1 by alpha and class 0 by 1 - alpha"),
     DT_REAL(struct crossentropy, alpha, .preset = "0.25",
             .help = "weight of class 1, with apply_class_balancing"),
     DT_REAL(struct crossentropy, gamma, .preset = "2",
