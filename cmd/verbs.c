@@ -55,7 +55,6 @@ static const struct {
     {"onnx", "export"},
     {"info", "doctor"},
     {"list", "ckpt ls"},
-    {"benchmark", "bench"},
     {"search", "sweep"},
     {"tune", "sweep"},
     {"lr-find", "sweep"},
@@ -85,14 +84,16 @@ static const char *meant(const char *name) {
     return nearest && !find(nearest) ? called_elsewhere(nearest) : nearest;
 }
 
+#define MEASUREMENTS                                                                               \
+    "scripts/published compares plans with published measurements; see docs/simulator.md"
 #define LAUNCH "run: dtrain fit JOB --workers N; or start the job with mpirun, srun or torchrun"
 
 /* Commands of other tools that dtrain lacks, and how to do the same with dtrain. */
 static const struct {
     const char *word, *instead;
 } ways[] = {
-    {"bench",
-     "scripts/published compares plans with published measurements; see docs/simulator.md"},
+    {"bench", MEASUREMENTS},
+    {"benchmark", MEASUREMENTS},
     {"serve", "to answer rows as they arrive, run: dtrain predict JOB --input - --format jsonl"},
     {"chat", "to continue a text with a language model, run: dtrain generate JOB --prompt TEXT"},
     {"deploy", "to serve a model elsewhere, run: dtrain export JOB -o model.onnx"},

@@ -65,6 +65,7 @@ show data synth digits -o "$TEST_DIR/x" --seed 18446744073709551616
 
 # bench, which is a script now
 show bench --simulator rows.json
+show benchmark
 
 # explain
 show explain DT130
