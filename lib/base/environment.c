@@ -18,7 +18,7 @@ static bool is_in_word(const char *text, const char *at) {
 
 static bool stands_at(const char *text, const char *at, const char *value) {
     const size_t n = strlen(value);
-    if (strncmp(at, value, n) != 0) return false;
+    if (n == 0 || strncmp(at, value, n) != 0) return false;
     return n >= SHORT || !(is_in_word(text, at - 1) || is_in_word(text, at + n));
 }
 

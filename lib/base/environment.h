@@ -11,8 +11,8 @@
 const char *dt_environment(const char *name);
 /* Returns a copy of `text` in which values of environment variables that must not be recorded are
  * replaced by the way the user wrote them: with {"${HOME}", "/home/me"}, "/home/me/run" becomes
- * "${HOME}/run". A value of up to three characters is replaced only where it is a whole word. The
- * caller frees the copy. Returns NULL if text is NULL. */
+ * "${HOME}/run". A value of up to three characters is replaced only where it is a whole word, an
+ * empty one nowhere. The caller frees the copy. Returns NULL if text is NULL. */
 char *dt_hidden_back(const dt_pair *hidden, int n, const char *text);
 
 #endif
