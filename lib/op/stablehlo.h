@@ -35,8 +35,6 @@ typedef struct dt_hlo {
     /* number of devices that run the function; their indices are those of the mesh. For XLA each is
      * a replica */
     int devices;
-    /* not used: always 0 */
-    int channels;
     /* for segments that are replicas: [segments + 1] the first example of each segment, and the
      * number of examples; NULL: these segments have equal sizes, as all others have */
     const int32_t *offsets;
