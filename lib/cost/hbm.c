@@ -2,7 +2,8 @@
 /*
  * Estimates the memory of a device while it runs a program. Variables are in memory throughout. A
  * value is in memory from the kernel or collective that computes it to the last one that reads it.
- * The peak is the point with the most bytes.
+ * The peak is the point with the most bytes. In a pipeline, devices have different variables and
+ * values, and the device that needs the most memory counts.
  *
  *     weights     variables of the model         slots        variables of the optimizer
  *     gradients   the values that updates read. They count as being in memory to the end of the
@@ -36,6 +37,7 @@ typedef struct holding {
     const dt_graph *g;
     const dt_launches *k;
     dt_arena *arena;
+    int device; /* 1 + the logical device that is counted (dt_layout.on); 0: all do the same work */
     /* [kernels] whether the kernel computes the new value of a trainable variable or a slot */
     bool *updates;
     /* [nodes] whether no period in `lives` is counted for the node's value: an update or, unless
@@ -62,7 +64,10 @@ static int position_of(const holding *h, int i) {
     return h->k->of[i] >= 0 ? h->place[h->k->of[i]] : i;
 }
 
+/* Returns the bytes of a node's value on the device; 0 if only another device has the value. */
 static int64_t bytes_of(const holding *h, int i, bool padded) {
+    const int on = h->r->program->layout[i].on;
+    if (h->device && on && on != h->device) return 0;
     const dt_type t = dt_priced_type(h->r, i);
     const int64_t bytes = padded ? dt_priced_stored_bytes(h->r, h->image, i) : dt_type_bytes(&t);
     return dt_priced_is_piece(h->r, i) ? bytes / h->r->program->how.pieces : bytes;
@@ -527,7 +532,13 @@ static void find_peak(const holding *h, dt_plan *p) {
     share_peak(h, peak, p);
 }
 
-void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan *p) {
+static void forget_bytes(dt_plan *p) {
+    p->bytes = (dt_plan_bytes){0};
+    for (int i = 0; i < p->n_layers; i++) p->layer[i].variables = p->layer[i].values = 0;
+}
+
+/* Counts the memory of a device in place of any device counted before. device: as in holding. */
+static void count_device(const dt_priced_program *r, const dt_launches *k, int device, dt_plan *p) {
     dt_local_arena arena = dt_arena_create();
     const dt_priced_program stored = dt_priced_stored(r, k, arena);
     holding h = {.r = &stored,
@@ -535,10 +546,12 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
                  .g = r->program->local,
                  .k = k,
                  .arena = arena,
+                 .device = device,
                  .image = dt_priced_images(&stored, arena),
                  .forward = dt_priced_forward(r, arena),
                  .own = dt_arena_array(arena, bool, r->program->local->n_nodes + 1),
                  .lives = dt_arena_array(arena, life, 2 * r->program->local->n_nodes + 1)};
+    forget_bytes(p);
     find_places(&h);
     mark_updates(&h);
     h.gradients_from = gradients_from(&h);
@@ -554,4 +567,19 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
                      p->bytes.padding;
     p->bytes.usable =
         dt_topology_device_cores(r->topology) * r->topology->slice->chip->core_hbm_usable;
+}
+
+void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan *p) {
+    const dt_spmd *s = r->program;
+    const int devices = dt_plan_has_places(s) ? dt_mesh_logical(&s->mesh) : 0;
+    int fullest = 0;
+    int64_t most = -1;
+    for (int d = devices > 0; d <= devices; d++) {
+        count_device(r, k, d, p);
+        if (p->bytes.total > most) {
+            most = p->bytes.total;
+            fullest = d;
+        }
+    }
+    if (fullest < devices) count_device(r, k, fullest, p);
 }

@@ -62,5 +62,6 @@ print(near(sum(p["parts"].values()), p["step_time_s"]), near(sum(l["seconds"] fo
 runs = [e for e in json.load(open("pipe.trace"))["traceEvents"] if e["ph"] == "X"]
 print({(e["pid"], e["name"]): sum(f["name"] == e["name"] and f["pid"] == e["pid"] for f in runs) for e in runs if e["name"] != "update"} == {
     (d, way): 4 for d in (0, 1) for way in ("forward", "backward")}, near(max(e["ts"] + e["dur"] for e in runs) / 1e6, p["step_time_s"]))
+print(p["logical_device"]["weights"]) # those of one stage, as lower counts them
 print(p["logical_device"]["activations"]) # beside the sums of gradients over micro-batches, not in their memory
 END
