@@ -132,19 +132,21 @@ static bool read_digits(const char *text, uint64_t *out) {
     return true;
 }
 
-static const char *read_unsigned(const dt_json_member *m, const json_t *value, uint64_t *out) {
-    const char *text = json_string_value(value);
-    if (!m->quoted) {
-        *out = (uint64_t)json_integer_value(value);
-        return json_is_integer(value) ? NULL : "must be a count";
-    }
-    if (!text || !*text || text[strspn(text, "0123456789")]) return "must be a number in quotes";
-    return read_digits(text, out) ? NULL : "is too large";
-}
-
 static bool read_count(const json_t *value, int64_t *out) {
     *out = json_integer_value(value);
     return json_is_integer(value) && *out >= 0;
+}
+
+static const char *read_unsigned(const dt_json_member *m, const json_t *value, uint64_t *out) {
+    const char *text = json_string_value(value);
+    int64_t n;
+    if (!m->quoted) {
+        if (!read_count(value, &n)) return "must be a count";
+        *out = (uint64_t)n;
+        return NULL;
+    }
+    if (!text || !*text || text[strspn(text, "0123456789")]) return "must be a number in quotes";
+    return read_digits(text, out) ? NULL : "is too large";
 }
 
 static const char *read_list(dt_arena *arena, const dt_json_member *m, const json_t *list,

@@ -99,6 +99,26 @@ static void test_damaged_lines_are_read_as_far_as_possible(void **state) {
     json_decref(o);
 }
 
+/* A uint64 that is written without quotes. */
+static void test_a_count_is_not_negative(void **state) {
+    (void)state;
+    typedef struct counted {
+        uint64_t n;
+    } counted;
+    const dt_json_member table[] = {DT_JSON(counted, n), {0}};
+    counted c = {5};
+    dt_arena *arena = dt_arena_create();
+    json_t *o = json_pack("{s:i}", "n", -3);
+    assert_string_equal(dt_json_members_read(arena, o, table, &c), "'n' must be a count");
+    dt_json_members_lend(o, table, &c);
+    assert_true(c.n == 0);
+    json_object_set_new(o, "n", json_integer(INT64_MAX));
+    assert_null(dt_json_members_read(arena, o, table, &c));
+    assert_true(c.n == INT64_MAX);
+    json_decref(o);
+    dt_arena_destroy(arena);
+}
+
 /* A list longer than the memory for it. */
 static void test_lists_are_cut(void **state) {
     (void)state;
@@ -118,6 +138,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_of_the_record_come_back),
         cmocka_unit_test(test_damaged_lines_are_read_as_far_as_possible),
+        cmocka_unit_test(test_a_count_is_not_negative),
         cmocka_unit_test(test_lists_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
