@@ -195,6 +195,31 @@ static void test_forms_that_are_refused(void **state) {
                  "x: animated WebP images are not supported");
 }
 
+/* A grey TIFF of 2 bits with one row of the numbers 0 to 3, for which 0 is black or white. */
+static void test_class_numbers_are_read_as_stored(void **state) {
+    (void)state;
+    char tiff[] = "II*\0\x08\0\0\0\x09\0"
+                  "\0\1\4\0\1\0\0\0\4\0\0\0"     /* width: 4 */
+                  "\1\1\4\0\1\0\0\0\1\0\0\0"     /* height: 1 */
+                  "\2\1\3\0\1\0\0\0\2\0\0\0"     /* bits: 2 */
+                  "\3\1\3\0\1\0\0\0\1\0\0\0"     /* compression: none */
+                  "\6\1\3\0\1\0\0\0\0\0\0\0"     /* 0 is white */
+                  "\x11\1\4\0\1\0\0\0\x7a\0\0\0" /* offset of the pixels */
+                  "\x15\1\3\0\1\0\0\0\1\0\0\0"   /* samples: 1 */
+                  "\x16\1\4\0\1\0\0\0\1\0\0\0"   /* rows in the strip: 1 */
+                  "\x17\1\4\0\1\0\0\0\1\0\0\0"   /* bytes of the strip: 1 */
+                  "\0\0\0\0\x1b";
+    const picture p = {.id = "tiff"};
+    const dt_image_layout l = {.type = dt_type_of(DT_UINT8, 3, (int64_t[]){1, 4, 1}), .suffix = ""};
+    if (!is_installed(&p)) skip();
+    for (char black = 0; black < 2; black++) {
+        uint8_t out[4] = {9, 9, 9, 9};
+        tiff[10 + 4 * 12 + 8] = black;
+        OK(dt_image_fit(&l, &(dt_image_name){p.id, "mask"}, tiff, sizeof tiff - 1, out));
+        for (int i = 0; i < 4; i++) assert_int_equal(out[i], i);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pixels_are_those_of_pillow),
@@ -203,6 +228,7 @@ int main(void) {
         cmocka_unit_test(test_files_that_are_cut_off),
         cmocka_unit_test(test_files_with_a_wrong_byte),
         cmocka_unit_test(test_forms_that_are_refused),
+        cmocka_unit_test(test_class_numbers_are_read_as_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,16 +177,16 @@ static void divide(uint8_t *rgba) {
     }
 }
 
-/* Has libtiff read the indices of a palette as grey values, which it scales to 0..255. *most: the
- * largest number that a pixel can store. Refuses colours without a palette, and more than 8
- * bits. */
+/* Has libtiff read the stored numbers, greys or indices of a palette, as grey values, which it
+ * scales to 0..255. Otherwise it would invert greys of which 0 is white. *most: the largest number
+ * that a pixel can store. Refuses colours without a palette, and more than 8 bits. */
 static dt_status *keep_numbers(const library *l, const dt_image *want, void *tiff, int *most) {
     uint16_t bits = 1, kind = BLACK_IS_ZERO;
     l->get(tiff, BITS, &bits);
     l->get(tiff, PHOTOMETRIC, &kind);
     if (bits > 8 || kind > PALETTE || kind == PALETTE - 1)
         return dt_image_refuse_colors(want, bits > 8 ? "more than 8 bits per channel" : "colors");
-    if (kind == PALETTE) l->set(tiff, PHOTOMETRIC, BLACK_IS_ZERO);
+    l->set(tiff, PHOTOMETRIC, BLACK_IS_ZERO);
     *most = (1 << bits) - 1;
     return NULL;
 }
