@@ -288,7 +288,7 @@ static dt_status *open_history(run *r) {
 }
 
 static dt_status *open_own(run *r) {
-    if (!r->q->directory) return NULL;
+    if (!r->q->directory) return take_first_weights(r);
     if (r->out.writes) {
         DT_TRY(dt_run_dir_open(&r->out.directory, r->q->directory, checkpoint_bytes(r)));
         DT_TRY(dt_checkpoints_clean(&r->out.directory, false, NULL));

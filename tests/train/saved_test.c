@@ -154,6 +154,48 @@ static void test_checkpoints_of_runs_load(void **state) {
     outcome_free(&o);
 }
 
+/* A fit that writes no files, from the weights of a saved model or from those that the model has. */
+static void fit_from(dt_strategy *s, dt_dataset *d, const char *path, uint64_t seed, char sha[65]) {
+    const dt_init_from from = {.path = path};
+    const dt_fit_spec fit = {.epochs = 1};
+    const dt_run_options run = {0};
+    dt_model *m = compiled(s);
+    dt_trainer *trainer = NULL;
+
+    OK(dt_model_seed(m, seed));
+    OK(dt_trainer_create(&trainer, &(dt_trainer_options){.strategy = s,
+                                                         .model = m,
+                                                         .compile = &m->compile,
+                                                         .optimizer = m->optimizer,
+                                                         .data = d}));
+    OK(dt_fit(&(dt_fit_request){.trainer = trainer,
+                                .fit = &fit,
+                                .init_from = path ? &from : NULL,
+                                .name = "saved",
+                                .run = &run}));
+    dt_trainer_destroy(trainer);
+    snprintf(sha, 65, "%s", dt_model_weights_sha256(m));
+    dt_model_unref(m);
+}
+
+static void test_a_fit_without_files_begins_with_saved_weights(void **state) {
+    (void)state;
+    char own[65], saved[65], other[65];
+    dt_dataset *d = data();
+    dt_strategy *s = replicas(1);
+    dt_model *m = compiled(s);
+
+    OK(dt_model_save(m, HERE "/first"));
+    fit_from(s, d, NULL, 11, own);
+    fit_from(s, d, HERE "/first", 12, saved);
+    fit_from(s, d, NULL, 12, other);
+    assert_string_equal(saved, own);
+    assert_string_not_equal(saved, other);
+    dt_model_unref(m);
+    dt_strategy_unref(s);
+    dt_dataset_unref(d);
+}
+
 static void test_what_is_no_saved_model(void **state) {
     (void)state;
     dt_strategy *s = replicas(2), *other = replicas(3);
@@ -191,6 +233,7 @@ int main(void) {
         cmocka_unit_test(test_the_state_of_any_optimizer_comes_back),
         cmocka_unit_test(test_a_model_need_not_be_compiled),
         cmocka_unit_test(test_checkpoints_of_runs_load),
+        cmocka_unit_test(test_a_fit_without_files_begins_with_saved_weights),
         cmocka_unit_test(test_what_is_no_saved_model),
     };
     return cmocka_run_group_tests(tests, clean_folder, NULL);
