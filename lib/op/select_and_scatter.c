@@ -154,6 +154,9 @@ static const dt_partition_row over_devices = {rule_over_devices, can_split, emit
 /* StableHLO's op has no dilation. Like the op here, it selects the first of equal elements. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_reduce_window_attr *a = c->node->attr;
+    for (int d = 0; d < c->type.rank; d++)
+        if (a->window[d].dilation > 1 || a->window[d].base_dilation > 1)
+            return (dt_hlo_value){.id = -1};
     dt_type scalar = dt_scalar_type(c->type.dtype);
     dt_hlo_windows w = dt_hlo_windows_of(a->window, c->type.rank);
     dt_hlo_value in[] = {c->in[0], c->in[1], dt_hlo_splat(c->hlo, &scalar, 0)};

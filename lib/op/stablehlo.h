@@ -4,7 +4,8 @@
  * Arguments, variables and ops that never reach a StableHLO program have neither:
  *
  *   stablehlo   writes one or a few operations of StableHLO; dt_hlo_same for ops that have
- *               StableHLO's name and meaning
+ *               StableHLO's name and meaning. Returns the id -1 if StableHLO cannot express the
+ *               node's attributes
  *   decompose   expresses a composite, which StableHLO lacks, in other ops of the table (called
  *               without axes)
  *

@@ -41,6 +41,7 @@ dt_status *dt_hlo_write_item(dt_hlo_writer *w, int item, const dt_hlo_value *in,
     else if (dt_hlo_pieces_of(w->plan.o->g, w->plan.o->item[item].node, &w->sizes, &p))
         DT_TRY(dt_hlo_write_pieces(&w->hlo, n, &p, &c, &out));
     else return dt_hlo_no_form(n);
+    if (out.id < 0) return dt_hlo_no_form(n);
     dt_hlo_set_value(w, item, out);
     return NULL;
 }

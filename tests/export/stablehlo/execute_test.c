@@ -199,6 +199,32 @@ static void test_shifted_steps_stay_shifted(void **state) {
     dt_graph_destroy(g);
 }
 
+/* StableHLO's select_and_scatter has no dilation, so the gradient of such a maximum is refused. */
+static void test_dilated_maxima_are_refused(void **state) {
+    const dt_type row = dt_type_of(DT_FLOAT32, 2, (int64_t[]){DT_BATCH, 9});
+    const dt_hlo_request request = {.batch = ROWS, .replicas = 1};
+    (void)state;
+    for (int64_t dilation = 1; dilation <= 2; dilation++)
+        for (int64_t base = 1; base <= 2; base++) {
+            dt_trace *t = dt_trace_create("maxima");
+            dt_reduce_window_attr a = dt_windows_of_one(DT_REDUCE_MAX, 2);
+            dt_graph *g = NULL;
+            dt_str text = {0};
+            dt_value x = dt_trace_declare(t, "x", &row), dx;
+            a.size[1] = 3;
+            a.window[1] = (dt_window){.stride = 1, .base_dilation = base, .dilation = dilation};
+            dt_gradients_of(dt_reduce_sum(dt_reduce_window(x, &a), DT_NO_AXIS), &x, 1, &dx);
+            dt_return(t, "dx", dx);
+            assert_null(dt_trace_end(t, &g));
+            dt_status *s = dt_stablehlo_write(g, &request, &text, NULL);
+            assert_int_equal(s ? dt_status_number(s) : 0,
+                             dilation * base > 1 ? DT_E_NO_STABLEHLO : 0);
+            dt_status_free(s);
+            dt_str_release(&text);
+            dt_graph_destroy(g);
+        }
+}
+
 static void test_xla_computes_the_same(void **state) {
     (void)state;
     const char *python = getenv("DTRAIN_TEST_JAX");
@@ -223,6 +249,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks_are_found),
                                        cmocka_unit_test(test_shifted_steps_stay_shifted),
                                        cmocka_unit_test(test_long_sums_have_steps_on_cpus),
+                                       cmocka_unit_test(test_dilated_maxima_are_refused),
                                        cmocka_unit_test(test_scores_are_computed_again),
                                        cmocka_unit_test(test_xla_computes_the_same)};
     return cmocka_run_group_tests(tests, NULL, NULL);
