@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by array files: reads the bytes of headers, names the format of other files in errors, and
- * converts values from the file to memory: byte order, order of dimensions, and dtypes that dtrain
- * lacks.
+ * reads values and converts them: byte order, order of dimensions, and dtypes that dtrain lacks.
  */
 #define _GNU_SOURCE /* madvise */
 #include <stdio.h>
@@ -136,7 +135,7 @@ static bool unwire(const dt_header *h, void *values, int64_t n, int64_t *bad) {
     return h->wire != DT_WIRE_U64 || all_fit_int64(out, n, bad);
 }
 
-/* ---- a file with one array ---- */
+/* ---- arrays ---- */
 
 /* PIECE: number of values to read and convert at a time, so that they stay in the cache; HUGE_PAGE:
  * bytes of a large page of memory */
@@ -202,7 +201,7 @@ static void scatter(const char *in, int64_t n, size_t size, char *out, int64_t s
 }
 
 /* BAND: number of rows that are copied at a time; LINE: bytes of a cache line; SHORTEST_COLUMN:
- * columns of at least so many bytes are read one by one */
+ * columns of fewer bytes are not read one by one */
 enum { BAND = 64, LINE = 64, SHORTEST_COLUMN = 4096 };
 
 /* Writes n columns, together at most LINE bytes wide, side by side into rows that are row_bytes

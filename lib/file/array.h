@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Array files: a header, then rows of equal shape. IDX and NPY are array files with different
- * headers. Everything else is shared: values are converted to dtypes of dtrain, to this machine's
+ * headers. Reading is otherwise shared: values are converted to dtypes of dtrain, to this machine's
  * byte order, and to C order of dimensions.
  */
 #ifndef DT_FILE_ARRAY_H
@@ -49,13 +49,12 @@ dt_status *dt_header_bytes(dt_inflow *f, const char *path, void *buffer, int64_t
  * file". */
 dt_status *dt_not_this_file(const char *path, const char *wanted, const unsigned char *first,
                             int64_t n) DT_MUST_USE;
-/* a number of rows with the most digits, 19; an NPY header is written with space for it */
+/* a number of rows with the most digits, 19; if the number is not known, an NPY header is written
+ * with space for it */
 #define DT_MOST_ROWS 9000000000000000000
 /* Appends the header of an NPY file in C order. Its size is a multiple of 64 bytes, or `bytes` if
  * that is more. */
 void dt_npy_print_header(const dt_type *t, size_t bytes, dt_str *out);
-
-/* ---- a file with one array ---- */
 
 /* largest array in Fortran order, in bytes; it is reordered in memory */
 #define DT_LARGEST_REORDERED ((int64_t)256 << 20)

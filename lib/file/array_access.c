@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Array files as a data set, with one file for each element. The code is the same for all formats
- * that have a header. Opening reads the headers and compares the declared sizes with the files
- * before it allocates memory for rows. A plain file is not read further until its rows are needed,
- * which for training is in the feed's thread while the program is compiled. A compressed file is
- * loaded when it is opened, because only decompressing shows whether it is complete.
+ * Array files as a data set, with a file, or a member of an NPZ archive, for each element. The code
+ * is the same for all formats that have a header. Opening reads the headers and compares the
+ * declared sizes with the files before it allocates memory for rows. A plain file is not read
+ * further until its rows are needed, which for training is in the feed's thread while the program
+ * is compiled. A compressed file is loaded when it is opened, because only decompressing shows
+ * whether it is complete.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -39,8 +40,6 @@ typedef struct array_part {
     array *arrays; /* [n] the file of each element */
     pthread_mutex_t loading;
 } array_part;
-
-/* ---- headers ---- */
 
 static dt_status *fail_shape(dt_error id, const char *path, const dt_type *t, const char *what) {
     return dt_fail(id, NULL, "%s: shape %s %s", path, dt_text_of_shape(t).s, what);
@@ -101,8 +100,6 @@ static dt_status *check_shape(const char *path, const dt_type *t) {
     return NULL;
 }
 
-/* ---- rows ---- */
-
 static void close_file(dt_array_file *a) {
     dt_inflow_close(a->file);
     a->file = NULL;
@@ -120,8 +117,6 @@ static dt_status *load_gzip(dt_array_file *a) {
     close_file(a);
     return s;
 }
-
-/* ---- a part ---- */
 
 static dt_status *read_checked(array *x, dt_header_reader *read_header) {
     dt_array_file *a = &x->a;

@@ -46,8 +46,6 @@ static dt_status *read_head(dt_row_source *s, int e, dt_header_reader *read_head
     return NULL;
 }
 
-/* ---- archives ---- */
-
 static void close_arrays(dt_row_source *s) {
     arrays *x = s->state;
     for (int e = 0; e < x->n; e++) {
@@ -69,8 +67,6 @@ static dt_status *open_members(dt_row_source *s, arrays *x) {
     for (int e = 0; e < s->n; e++) DT_TRY(read_head(s, e, dt_npy_header, &x->array[e]));
     return NULL;
 }
-
-/* ---- rows ---- */
 
 /* Checks that nothing follows the last row: if the header is wrong about the size, the values may
  * be wrong too. */
@@ -103,8 +99,6 @@ static dt_status *next_row(dt_row_source *s, void *const *row, bool *more) {
         DT_TRY(*more ? read_row(s, &x->array[e], row[e]) : check_end(&x->array[e]));
     return NULL;
 }
-
-/* ---- opening ---- */
 
 static const dt_row_reader reader = {.next = next_row, .close = close_arrays};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Has a loop for each pair of types, made by macros. Each batch of images goes through these loops,
- * so they are cut into blocks of a constant length: gcc 12 at -O2 vectorizes a loop of constant
- * length, but not one of unknown length.
+ * The loops for pairs of types are made by macros. Batches of images go through them, so they are
+ * cut into blocks of a constant length: gcc 12 at -O2 vectorizes a loop of constant length, but not
+ * one of unknown length.
  */
 #include "file/cast.h"
 
@@ -24,11 +24,9 @@ enum { BLOCK = 64 };
     to *out = (to *)all_out + done;                                                                \
     for (int64_t j = 0; j < n - done; j++) out[j] = (expression);
 
-/* ---- casts ---- */
-
-/* Converts x to an integer type, saturating. Values are compared before the conversion, because
- * converting a value out of range is undefined in C. `past` is the smallest value that is too
- * large; unlike `most`, it is always exact as a double. */
+/* Converts x to an integer type, saturating; NaN becomes 0. Values are compared before the
+ * conversion, because converting a value out of range is undefined in C. `past` is the smallest
+ * value that is too large; unlike `most`, it is always exact as a double. */
 static int64_t saturate(double x, int64_t least, int64_t most, double past) {
     return x != x ? 0 : x < (double)least ? least : x >= past ? most : (int64_t)x;
 }
@@ -82,8 +80,6 @@ void dt_cast(dt_dtype from, dt_dtype to, const void *in, void *out, int64_t n) {
     casts[from][to](in, out, n);
 }
 
-/* ---- rescale ---- */
-
 #define RESCALE(FROM, from, wide, value)                                                           \
     static void rescale_##FROM(wide scale, wide offset, const void *restrict all_in,               \
                                float *restrict all_out, int64_t n) {                               \
@@ -115,8 +111,6 @@ void dt_rescale(dt_dtype from, double scale, double offset, const void *in, floa
     if (dt_is_wide(from)) wide[from](scale, offset, in, out, n);
     else narrow[from]((float)scale, (float)offset, in, out, n);
 }
-
-/* ---- integers that are class numbers ---- */
 
 static int64_t integer_at(dt_dtype type, const void *in, int64_t i) {
     switch (type) {

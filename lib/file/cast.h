@@ -17,7 +17,7 @@ bool dt_is_wide(dt_dtype d);
  * dt_is_wide(from). */
 void dt_rescale(dt_dtype from, double scale, double offset, const void *in, float *out, int64_t n);
 /* out[i][k] = in[i] == k, for k < classes, so a number outside [0, classes) gives only zeros; in: n
- * integers of any type. */
+ * values of type bool or an integer type up to int64. */
 void dt_cast_one_hot(dt_dtype from, int64_t classes, const void *in, float *out, int64_t n);
 /* Returns the index of the first of n values that is not a whole number in [0, limit), or -1.
  * *value is the value at that index. */

@@ -29,7 +29,7 @@ dt_status *dt_class_folders_check(const dt_format_request *r, const char *files,
 
 static const char *name_of(const char *path) { return strrchr(path, '/') + 1; }
 
-/* Lists the folders in a part's folder, one for each class. */
+/* Lists the folders in a part's folder. */
 static dt_status *list_folders(const dt_format_request *r, const dt_tree *part, dt_paths *out) {
     DT_LOCAL char *folder = dt_path_join(r->directory, part->text);
     dt_paths all = {0};

@@ -143,8 +143,6 @@ void dt_column_show(dt_column *c, int64_t row, const char *text, size_t n) {
     c->shown[row] = copy;
 }
 
-/* ---- writing the elements ---- */
-
 static void put_words(const dt_column *c, const dt_survey_request *g) {
     dt_json_open(g->j, "vocabulary", '[');
     for (int i = 0; i < c->words; i++) dt_json_string(g->j, NULL, c->word[i].text);

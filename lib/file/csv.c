@@ -2,9 +2,10 @@
 /*
  * Reads a CSV record in two passes. The first pass looks for its end: the first line end outside
  * quotes. A doubled quote closes and reopens a quoted field, so counting quotes is enough, and
- * memchr skips most bytes; files with escapes or comments are read byte by byte. The second pass
- * cuts the complete record into fields in place and reports faults. A record has at most 1 MiB, so
- * a file without line ends, or with a quote that never closes, does not fill the memory.
+ * memchr skips most bytes; files with blanks as delimiters, escapes or comments are read byte by
+ * byte. The second pass cuts the complete record into fields in place and reports faults. A record
+ * has at most 1 MiB, so a file without line ends, or with a quote that never closes, does not fill
+ * the memory.
  */
 #include "file/csv.h"
 
@@ -125,7 +126,7 @@ static dt_status *fill(dt_csv *c, size_t *size, bool *whole) {
     }
 }
 
-/* ---- one record ---- */
+/* ---- records ---- */
 
 typedef struct cutter {
     dt_csv *c;
@@ -185,7 +186,7 @@ static dt_status *cut_quoted(cutter *k, dt_csv_field *f) {
             step(k);
             if (k->p == k->end || *k->p != '"') {
                 f->size = (size_t)(to - f->text);
-                *to = '\0'; /* overwrites a quote */
+                *to = '\0'; /* at or before the closing quote */
                 return NULL;
             }
         }
@@ -325,7 +326,7 @@ static dt_status *too_long(dt_csv *c) {
     return dt_csv_fail(c, c->line, 1, "line longer than 1 MiB");
 }
 
-/* Skips a line, whatever it contains. */
+/* Skips a line of at most 1 MiB, whatever it contains. */
 static dt_status *skip_line(dt_csv *c) {
     for (size_t seen = 0;;) {
         const char *p = dt_str_text(&c->window) + c->at;
@@ -413,7 +414,7 @@ void dt_csv_even(dt_csv *c, int wanted, bool open_end) {
     c->n = wanted;
 }
 
-/* ---- opening ---- */
+/* ---- opening and closing ---- */
 
 /* Whether a text begins like JSON: '[' or '{', then a quote or '{'. */
 static bool is_json(const char *p, const char *end) {

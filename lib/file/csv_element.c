@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a job's description of CSV columns, and converts fields to values; see csv_element.h. */
+/* Reads a job's description of CSV columns or JSON keys, and converts CSV fields to values; see
+ * csv_element.h. */
 #include "file/csv_element.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 #include "file/missing.h"
 #include "file/text_cell.h"
 
-/* ---- the job's keys ---- */
+/* ---- the job's keys, and columns ---- */
 
 static const char *const dtype_names[] = {"bool",  "uint8",   "int8",    "int16",  "int32",
                                           "int64", "float32", "float64", "string", NULL};
@@ -446,7 +447,7 @@ dt_status *dt_csv_values(dt_csv *c, const dt_element_spec *e, const int *index, 
     return NULL;
 }
 
-/* ---- errors in many rows ---- */
+/* ---- faults of rows ---- */
 
 enum { MOST_KINDS = 20 };
 

@@ -80,7 +80,7 @@ int dt_csv_header_find(const dt_csv_header *h, const char *name) {
     return dt_parse_int64(name, &number) && number >= 0 && number < h->n ? (int)number : -1;
 }
 
-/* ---- errors about missing columns ---- */
+/* ---- finding columns, and errors about missing ones ---- */
 
 /* Returns the character that probably separates the columns, if the whole line is one field; '\0':
  * none. */

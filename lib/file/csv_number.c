@@ -31,8 +31,9 @@ static size_t last_size(const char *text, size_t n) {
     return size;
 }
 
-/* Copies a number without the symbol before or after it, and sets *symbol to that symbol if there
- * is one. Returns false if it has both. */
+/* Copies a number without the currency sign before or after it, or the '%' after it, and without
+ * blanks beside that symbol. Sets *symbol to its code if there is one. Returns false if there is
+ * one on both sides. */
 static bool drop_symbol(const char *text, char *out, uint32_t *symbol) {
     const char *p = text + (*text == '-' || *text == '+');
     uint32_t code = 0;

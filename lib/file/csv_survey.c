@@ -22,8 +22,6 @@ typedef struct table {
     dt_element_spec notation;
 } table;
 
-/* ---- fields ---- */
-
 /* Returns the value of a field. trimmed: its text without blanks at its ends; NULL: it is too long
  * to be a number. */
 static dt_column_value value_of(const table *t, const dt_csv_field *f, const char *trimmed) {
@@ -59,8 +57,6 @@ static void note_field(const table *t, dt_column *c, const dt_csv_field *f) {
     dt_column_note(c, &v);
     if (t->t.records < t->t.wanted) dt_column_show(c, t->t.records, f->text, f->size);
 }
-
-/* ---- files ---- */
 
 /* Facts about the first line, compared with the records below it. */
 typedef struct first_line {

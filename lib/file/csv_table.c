@@ -50,7 +50,7 @@ static bool sniff(const unsigned char *b, int64_t n) {
            memchr(b, '|', line) || line < 64;
 }
 
-/* ---- reading ---- */
+/* ---- an open table, and recognizing headers ---- */
 
 typedef struct table {
     dt_csv csv;
@@ -79,7 +79,7 @@ static bool is_header(const dt_csv *c) {
     return named;
 }
 
-/* ---- columns by name ---- */
+/* ---- the job's keys, and columns by name ---- */
 
 /* The format's own keys in a job's `dataset`. */
 struct csv {
@@ -281,7 +281,7 @@ static dt_status *find_foreign(dt_row_source *s, table *t, bool header) {
     return bad ? bad : take_in_order(s, t);
 }
 
-/* ---- rows ---- */
+/* ---- rows, and the format ---- */
 
 /* Up to these limits, float32 and float64 represent all integers exactly. */
 #define FLOAT_EXACT 0x1p24F
@@ -345,8 +345,9 @@ static bool holds(const dt_row_source *s) {
            (w->size > t->csv.at && memchr(w->data + t->csv.at, '\n', w->size - t->csv.at));
 }
 
-/* Notes the first whole number of each column that float32 rounded. The value has been rounded to
- * float32 already, so only large values, which may be affected, are parsed again. */
+/* Notes the first whole number of each column that float32 rounded, if it is at most 2^53 and
+ * written without `thousands` or symbols. The value has been rounded to float32 already, so only
+ * large values, which may be affected, are parsed again. */
 static void note_rounded(dt_row_source *s, const table *t, int e, const float *value) {
     const dt_texts *columns = &s->element[e].columns;
     const char **rounded = s->element[e].rounded;

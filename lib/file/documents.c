@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents for language models: JSON lines, each {"text": "..."}, become one text, in which the
- * end_of_text follows each document. */
+/* Documents for language models: JSON lines, each an object with a text, become one text, in which
+ * end_of_text or a line break follows each document. */
 #include <string.h>
 #include <strings.h>
 

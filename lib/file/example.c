@@ -9,8 +9,6 @@
 #include "file/array.h"
 #include "file/protobuf.h"
 
-/* ---- lists ---- */
-
 static inline bool count_packed(dt_feature_kind kind, dt_pb_span in, int64_t *count,
                                 const char **why) {
     uint64_t ignored;
@@ -87,8 +85,6 @@ static inline bool read_feature_list(dt_pb_span s, dt_feature *f, const char **w
         f->count += step.count;
     }
 }
-
-/* ---- the example ---- */
 
 static dt_feature *slot(dt_parsed_example *x, const dt_feature *f) {
     for (int i = 0; i < x->n; i++)
@@ -238,8 +234,8 @@ void dt_feature_bytes(const dt_feature *f, int64_t i, const unsigned char **byte
 
 /* ---- values converted to a type ---- */
 
-/* In this section, an int64_list is converted to bool or any integer type, if each value fits; a
- * float_list to any float type; and a bytes_list with one string to uint8. */
+/* In this section, an int64_list is converted to bool or an integer type up to int64, if each value
+ * fits; a float_list to float32 or float64; and a bytes_list with one string to uint8. */
 
 static dt_status *missing(const dt_parsed_example *x, const char *name) {
     dt_local_str has = {0};

@@ -97,8 +97,8 @@ typedef struct dt_example_reader {
     /* Bytes that the next call of `whole` will read into memory; 0: it has been called, or reads
      * nothing. NULL: `whole` reads nothing. */
     int64_t (*unread)(dt_examples *x, int e);
-    /* Reads example `row`, in file order. out[e] receives element e; NULL: not needed. NULL:
-     * examples can only be read once, with `next`. */
+    /* Reads example `row`. out[e] receives element e; NULL: not needed. NULL: examples can only be
+     * read once, with `next`. */
     dt_status *(*at)(dt_examples *x, int64_t row, dt_read_buffer *buffer, void *const *out);
     /* Reads the next example; out[e] receives element e. *more false: the end; error DATA_EMPTY:
      * the end came before any example. An error with *more true is a fault of this example alone.
@@ -116,9 +116,9 @@ typedef struct dt_example_reader {
     void (*close)(dt_examples *x); /* NULL: nothing to do, because everything is in the arena */
 } dt_example_reader;
 
-/* examples_check.c: reads every example in several threads. fault[i] receives the fault of example
- * i, if it concerns that example alone (exit code 65). Any other error ends the reading and is
- * returned. */
+/* examples_check.c: reads every example, in up to 16 threads. fault[i] receives the fault of
+ * example i, if it concerns that example alone (exit code 65). Any other error ends the reading and
+ * is returned. */
 dt_status *dt_examples_check(dt_examples *x, dt_status **fault) DT_MUST_USE;
 /* Returns the errors of examples in one status, which keeps the first 20 and counts the rest; or
  * another error, which ended the reading. NULL: there are none. */

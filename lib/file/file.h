@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * File formats: files that hold rows of values. As far as it can, a format recognizes its files by
- * their first bytes, reads their rows from front to back, reads single rows again, and writes rows.
- * Data sets, `predict` and `data convert` use the formats in the table of formats.h:
+ * File formats. As far as it can, a format recognizes its files by their first bytes, reads their
+ * rows from front to back, reads single rows again, and writes rows. Data sets, `predict` and `data
+ * convert` use the formats in the table of formats.h:
  *
  *     sniff, open         read rows from front to back, of a file, a folder, or a pipe that is
  *                         still being written: a dt_row_source with its dt_row_reader
  *     open_part           reads a data set's examples in any order: dt_examples (file/examples.h)
  *     check, declare      check a job's keys of its data set, without files
  *     survey              finds the elements of files that no job describes
- *     writer              writes a file, which gets its name when it is complete
+ *     writer              writes a file or standard output; a file gets its name when complete
  *
- * Messages about faults name the file and the location in it: line and column, or record and
- * offset.
+ * Messages about faults name the file and, as far as possible, the location in it, such as line and
+ * column, or record and offset.
  */
 #ifndef DT_FILE_FILE_H
 #define DT_FILE_FILE_H
@@ -25,7 +25,7 @@
 #include "file/array.h"
 #include "graph/graph.h"
 
-/* ---- reading ---- */
+/* ---- elements, sources and surveys ---- */
 
 /* What the key `columns` of a CSV element contains: names, patterns, or the columns to leave
  * out. */
@@ -34,8 +34,8 @@ typedef enum dt_choice { DT_CHOICE_NAMES, DT_CHOICE_PATTERNS, DT_CHOICE_ALL_BUT 
 /* A named element of examples. Members that are not known are zero. */
 typedef struct dt_element_spec {
     const char *name;
-    /* In files, the type of one row, as the job declares it or as the format stores it; in batches
-     * (B, ...). In pipelines a size of -1 is unknown. */
+    /* In files, the type of one row (with `window`: of one example), as the job declares it or as
+     * the format stores it; in batches (B, ...). In pipelines a size of -1 is unknown. */
     dt_type type;
     /* In files: each row is a text, and `type` is the type of its bytes. A NUL follows the text;
      * bytes after it are undefined. */
@@ -61,7 +61,7 @@ typedef struct dt_element_spec {
      * move those of the mask, too. NULL: it is not a mask. */
     const char *follows;
     dt_location at;   /* location of the element's entry, or of its file's path, in the job file */
-    const char *file; /* data file, for messages */
+    const char *file; /* data file */
     int64_t classes;  /* all values in the file are known to be in [0, classes); 0: not known */
     /* For text formats with columns or keys: their names; texts whose indices are the values. n 0:
      * none. */
@@ -211,13 +211,13 @@ dt_status *dt_output_begin(dt_output *o) DT_MUST_USE;
 /* Writes a row; row[i] is the value of column i or, in CSV and JSON lines, NULL for none. */
 dt_status *dt_output_put(dt_output *o, const void *const *row) DT_MUST_USE;
 dt_status *dt_output_flush(dt_output *o) DT_MUST_USE;
-/* Completes the file and gives it its name. */
+/* Completes the output; a file gets its name. */
 dt_status *dt_output_finish(dt_output *o) DT_MUST_USE;
 void dt_output_close(dt_output *o); /* removes an incomplete file; a zeroed output is allowed */
 /* Returns the type of all rows of a column together. */
 dt_type dt_output_type(const dt_element_spec *c, int64_t rows);
 
-/* ---- the table ---- */
+/* ---- formats ---- */
 
 /* The key `element` of a format: a mapping from names to entries, which are read by the table
  * `fields_`. */
@@ -301,7 +301,7 @@ extern const dt_format *const dt_file_formats[];
 const dt_format *dt_format_for(const char *path, const char **suffix);
 /* Returns the format of a file, by its first bytes; NULL: unknown. */
 const dt_format *dt_format_sniff(const unsigned char *first, int64_t n);
-/* Whether job files can name the format, which means that it is in the table. */
+/* Whether the format is in the table. */
 bool dt_format_is_named(const dt_format *f);
 /* dt_formats: the number of formats that data sets can have. dt_format_at: one of them, in the
  * order of their names. */

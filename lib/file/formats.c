@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of formats, and functions shared by their sources; see file.h. */
+/* The table of formats, and functions shared by formats; see file.h. */
 #include "file/examples.h"
 
 #include <math.h>

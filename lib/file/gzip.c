@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decompresses with bounded memory: a window of compressed bytes, and as many decompressed bytes as
- * the caller asks for. So a small file that expands to a terabyte takes no more memory than any
- * other. gzip allows several members one after the other (cat a.gz b.gz); their contents are
- * joined. Anything else after the last member is an error, because ignoring it would hide a damaged
- * file.
+ * Reads files, and decompresses with bounded memory: a window of compressed bytes, and as many
+ * decompressed bytes as the caller asks for. So a small file that expands to a terabyte takes no
+ * more memory than any other. gzip allows several members one after the other (cat a.gz b.gz);
+ * their contents are joined. Anything else after the last member is an error, because ignoring it
+ * would hide a damaged file.
  */
 #include "file/gzip.h"
 
@@ -34,7 +34,7 @@ struct dt_inflow {
     char *path;
     int64_t size;
     /* base: offset of the member in an archive, else 0; left: number of its bytes that may still be
-     * read; INT64_MAX: no limit, since it is not a member. */
+     * read; practically unlimited if it is not a member. */
     int64_t base, left;
     bool gzip, zlib, between_members, end;
     const char *what; /* name of the format, for messages about damage, such as "gzip" */

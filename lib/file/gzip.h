@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file that is read from front to back. If its first bytes are gzip's, it is decompressed,
- * whatever its name is. */
+/* A file, standard input, or a member of an archive, to read from front to back. A file or standard
+ * input that begins with gzip's bytes is decompressed, whatever its name is. */
 #ifndef DT_FILE_GZIP_H
 #define DT_FILE_GZIP_H
 
@@ -37,7 +37,7 @@ dt_status *dt_inflow_some(dt_inflow *f, void *buffer, int64_t n, int64_t *got) D
  * called before any bytes are read. */
 enum { DT_PEEK = 16 };
 dt_status *dt_inflow_peek(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
-/* Whether reading returns without waiting; true at the end. */
+/* Whether unread bytes, perhaps compressed ones, or the end have arrived. */
 bool dt_inflow_is_ready(const dt_inflow *f);
 bool dt_inflow_is_gzip(const dt_inflow *f);
 /* Reads the rest as zlib's format (RFC 1950); dt_inflow_is_gzip is true from then on. */

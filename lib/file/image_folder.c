@@ -101,7 +101,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
         return NULL;
     }
     if (s && r->tree && r->tree->kind == DT_TREE_MAP)
-        return s; /* the part names a mask that is not valid */
+        return s; /* a map of folders is not checked without a valid layout */
     dt_status_append(&s, l.mask ? check_pair(r, element, names)
                                 : dt_class_folders_check(r, "pictures", element, names));
     return s;
@@ -294,7 +294,7 @@ static int64_t decoding(const dt_examples *base, int threads) {
     return dt_image_room_bytes(x->layout.room, threads);
 }
 
-/* ---- the format ---- */
+/* ---- parts, and the format ---- */
 
 /* Returns the path of file number i: of the pictures, then of the masks; NULL after the last. */
 static const char *source(const dt_examples *base, int64_t i, const char **what) {

@@ -114,8 +114,6 @@ bool dt_json_get_int(const json_t *object, const char *key, int64_t *out) {
     return true;
 }
 
-/* ---- reading members by a table ---- */
-
 /* Reads a number. null is read as NaN, because the writer writes null for numbers that JSON cannot
  * represent. */
 static bool read_double(const json_t *value, double *out) {

@@ -20,13 +20,13 @@ typedef struct dt_json_text {
     dt_error fault; /* the error to report for faults */
 } dt_json_text;
 
-/* Fails with t->fault if the text is nested deeper than 64 or needs more than 192 MiB of jansson's
- * memory. Takes no memory itself. */
+/* Fails with t->fault if the text is nested deeper than 64 or needs, by an estimate, more than 192
+ * MiB of jansson's memory. */
 dt_status *dt_json_weigh(const dt_json_text *t) DT_MUST_USE;
 
 /* Parses a JSON object; the caller releases *out with json_decref. Fails with t->fault if the text
- * is not a JSON object, has a key twice, is nested deeper than 64, or needs more than 192 MiB of
- * jansson's memory. */
+ * is not a JSON object, has a key twice, is nested deeper than 64, or needs, by an estimate, more
+ * than 192 MiB of jansson's memory. */
 dt_status *dt_json_parse(const dt_json_text *t, json_t **out) DT_MUST_USE;
 
 /* Gets the integer under `key`. Returns false, and leaves *out as it is, if it is missing or has

@@ -49,8 +49,6 @@ bool dt_json_more(dt_json_cursor *c, char close, bool *first) {
     return true;
 }
 
-/* ---- strings ---- */
-
 static bool read_hex(dt_json_cursor *c, uint32_t *out) {
     *out = 0;
     for (int i = 0; i < 4; i++, c->at++) {
@@ -121,8 +119,6 @@ bool dt_json_read_key(dt_json_cursor *c, dt_str *out) {
     c->at++;
     return true;
 }
-
-/* ---- other values ---- */
 
 static bool skip_digits(dt_json_cursor *c) {
     if (!is_digit(c->at, c->end)) return wrong(c, "expected a digit");

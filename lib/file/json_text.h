@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads JSON in place, from front to back (RFC 8259). It builds no tree, so a hostile text takes no
- * memory beyond its own bytes, and a fault has its exact location. Nesting is limited. */
+/* Reads JSON in place, from front to back (RFC 8259). It builds no tree, so a hostile text takes
+ * little memory beyond its own bytes, and a fault has its exact location. Nesting is limited. */
 #ifndef DT_FILE_JSON_TEXT_H
 #define DT_FILE_JSON_TEXT_H
 

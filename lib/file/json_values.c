@@ -166,7 +166,7 @@ static dt_status *find_value(dt_json_values *v, size_t i, scan *s) {
     return NULL;
 }
 
-/* ---- lists of rows ---- */
+/* ---- the front of the file, and lists of rows ---- */
 
 /* Sets *yes to whether the list at the front of the file is a list of rows. It always is if rows
  * are objects (v->values < 0). Otherwise it is one if its first item is an object, or has exactly

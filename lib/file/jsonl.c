@@ -28,7 +28,7 @@
 #include "file/jsonl_row.h"
 #include "file/missing.h"
 
-/* ---- keys ---- */
+/* ---- keys, and recognizing files ---- */
 
 struct jsonl {
     const dt_tree *element;
@@ -193,7 +193,7 @@ static dt_status *open_lines(dt_row_source *s) {
 }
 
 /*
- * ---- writing ----
+ * ---- writing, and the format ----
  *
  * {"x": [[0, 1], [2, 3]], "kind": "iris"}. Numbers read back as the same values; indices in a
  * vocabulary are written as words.

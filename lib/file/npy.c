@@ -64,8 +64,6 @@ static bool take_string(reader *r, char *out, size_t room) {
     return true;
 }
 
-/* ---- values in the dictionary ---- */
-
 typedef struct descr_row {
     const char *text;
     dt_dtype dtype;

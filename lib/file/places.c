@@ -19,8 +19,6 @@ enum { WORD = 32 }; /* bits per word */
 
 static size_t words_of(int n, int bits) { return ((size_t)n * (size_t)bits + WORD - 1) / WORD; }
 
-/* ---- writing ---- */
-
 static int bits_of(uint32_t v) {
     int n = 0;
     for (; v > 0; v >>= 1) n++;
@@ -79,8 +77,6 @@ void dt_places_add(dt_places *p, const dt_record_range *place) {
     p->end = place->offset + place->size;
     p->n++;
 }
-
-/* ---- reading ---- */
 
 /* Returns the group of a record. All groups are full, except the last one of each file and those
  * before a gap that no int32 can hold. So the number of a record's group is at least

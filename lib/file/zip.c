@@ -9,7 +9,7 @@
  *     [ZIP64 end, locator of the ZIP64 end]
  *     end                where the directory is
  *
- * Every offset and size is checked against the file before it is used.
+ * Offsets and packed sizes are checked against the file before they are used.
  */
 #include "file/zip.h"
 
@@ -131,7 +131,7 @@ static dt_status *load_directory(archive *a) {
     return dt_file_pread(a->fd, a->path, a->directory, (size_t)bytes, (int64_t)offset);
 }
 
-/* ---- entries of the directory ---- */
+/* ---- the directory ---- */
 
 /* Replaces each of the three values that is UINT32_MAX, because it does not fit in 32 bits, by its
  * number in the ZIP64 extra field, which has only these values, in this order. False: the field

@@ -24,16 +24,17 @@ typedef struct dt_zip {
 /* Whether a file begins like a ZIP archive; false if it cannot be read. */
 bool dt_zip_is(const char *path);
 bool dt_zip_sniff(const unsigned char *first, int64_t n);
-/* Reads and checks the archive's directory. Errors: DATA_FILE if it is damaged, or has two members
- * of one name ("x" and "x.npy" are one name); TOO_LARGE if the directory has more than 16 MiB. */
+/* Reads and checks the archive's directory. Errors, besides those of opening: DATA_FILE if it is
+ * damaged, or has two members of one name ("x" and "x.npy" are one name); TOO_LARGE if the
+ * directory has more than 16 MiB. */
 dt_status *dt_zip_read(dt_arena *arena, const char *path, dt_zip *out) DT_MUST_USE;
 /* Opens a member as if it were a file. A stored member is read once completely to verify its
- * checksum. Error DATA_FILE: the member is encrypted, is not where the directory says, or is packed
- * by a method other than deflate; GZIP_DAMAGED: a wrong checksum. The caller sets *out to NULL
- * before, and closes it even after an error. */
+ * checksum. Error DATA_FILE: the member is encrypted, damaged, not where the directory says, or
+ * packed by a method other than deflate; GZIP_DAMAGED: a wrong checksum. The caller sets *out to
+ * NULL before, and closes it even after an error. */
 dt_status *dt_zip_open(dt_inflow **out, const char *path, const dt_zip_member *m) DT_MUST_USE;
-/* Adds all bytes of the member of that name to the text; *found: whether there is one. Error
- * TOO_LARGE: the text would have more than `most` bytes. */
+/* Adds all bytes of the member of that name to the text; *found: whether there is one. Errors:
+ * those of dt_zip_read and dt_zip_open; TOO_LARGE if the text would have more than `most` bytes. */
 dt_status *dt_zip_read_text(const char *path, const char *member, size_t most, dt_str *text,
                             bool *found) DT_MUST_USE;
 
@@ -46,7 +47,7 @@ typedef struct dt_archived {
 } dt_archived;
 
 typedef struct dt_archive {
-    dt_writer *file; /* lent, positioned at its beginning */
+    dt_writer *file; /* lent; at first positioned at its beginning */
     int64_t at;      /* number of bytes written so far */
     int n, cap;
     dt_archived *member; /* [n] facts of the members in the order in which they were begun */
