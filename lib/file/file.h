@@ -248,7 +248,7 @@ typedef struct dt_format_writer {
     void (*release)(dt_output *o);      /* frees o->state, if it is set */
 } dt_format_writer;
 
-/* How a text is divided into documents, each ended by a token. All 0: it is one document. */
+/* How a model treats the documents of a text, each ended by a token. All 0: as one document. */
 typedef struct dt_documents {
     bool masked;   /* attention does not reach from one document to another */
     bool restarts; /* positions count from a document's beginning */

@@ -36,7 +36,7 @@ typedef struct dt_jsonl_row {
     void *const *out;
     dt_json_cursor c;
     dt_str key, text;
-    const char *name; /* name of the key that is being read */
+    const char *name; /* name of the key that is being read, or that is missing */
     bool omits;       /* whether the row lacks a value of an element with drop_missing */
     bool alone;       /* whether the key is one column of an element that has several columns */
     dt_str why;       /* the error in the key's value; empty: none */

@@ -21,7 +21,7 @@
 
 enum { LONGEST_WORD = 64, LONGEST_LINE_MIB = 64, MOST_FEATURES = 1000000000, MOST_LABELS = 20 };
 
-/* ---- keys ---- */
+/* ---- keys, and recognizing files ---- */
 
 struct libsvm {
     const dt_tree *element;
@@ -292,7 +292,7 @@ static dt_status *open_lines(dt_row_source *s) {
     return NULL;
 }
 
-/* ---- without a job ---- */
+/* ---- surveys, and the format ---- */
 
 typedef struct survey {
     int64_t rows, features;

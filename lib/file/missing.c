@@ -13,8 +13,6 @@ static const char *const default_marks[] = {
     "?",    "-",        "\\N", ".",       "#DIV/0!",  "#NUM!", "#REF!", "#VALUE!"};
 enum { DEFAULT_MARKS = sizeof default_marks / sizeof *default_marks };
 
-/* ---- the job's keys ---- */
-
 static dt_texts marks_of(dt_arena *arena, const dt_tree *keys) {
     const dt_tree *list = dt_given(dt_tree_get(keys, "missing_values"));
     const int n = list ? list->kind == DT_TREE_LIST ? list->n : 0 : DEFAULT_MARKS;
@@ -87,8 +85,6 @@ dt_status *dt_missing_check(const dt_tree *keys, const dt_texts *names) {
     }
     return s;
 }
-
-/* ---- values ---- */
 
 bool dt_missing_is(const dt_element_spec *e, const char *text) {
     double x, mark;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recognizes text formats other than CSV, which would otherwise be read as CSV with one column. */
+/* Recognizes text formats other than CSV, which would otherwise be read as CSV. */
 #ifndef DT_FILE_OTHER_TABLES_H
 #define DT_FILE_OTHER_TABLES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of data files: shell patterns, and sets of shards, which must be complete. */
+/* Names of data files: shell patterns, sets of shards, which must be complete, and the contents of
+ * folders. */
 #include <dirent.h>
 #include <glob.h>
 #include <stdlib.h>

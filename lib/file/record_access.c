@@ -109,7 +109,7 @@ static dt_status *drop_rows(record_part *x, const dt_row_source *s) {
     return NULL;
 }
 
-/* ---- the index ---- */
+/* ---- reading the files ---- */
 
 /* Whether the positions of the file's records are stored. They are not for a compressed file whose
  * values are read: these must be kept instead. */

@@ -290,7 +290,7 @@ static dt_status *next_fixed(dt_records *r, dt_str *out, bool *more) {
     return NULL;
 }
 
-/* ---- kinds ---- */
+/* ---- records of any kind ---- */
 
 static const struct {
     dt_status *(*open)(dt_records *r);

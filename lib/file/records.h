@@ -50,8 +50,7 @@ dt_status *dt_records_open(dt_records *r, const char *path,
  * that keeps it frees r->window instead. */
 dt_status *dt_records_take(dt_records *r, dt_inflow *file, const char *path,
                            const dt_record_options *options) DT_MUST_USE;
-/* Reads the next record into *out (cleared first). *more false: the end. Errors about a record
- * name the file and the record. */
+/* Reads the next record into *out (cleared first). *more false: the end. Errors name the file. */
 dt_status *dt_records_next(dt_records *r, dt_str *out, bool *more) DT_MUST_USE;
 /* Like dt_records_next, but the record is lent until the next call: in the window, if it is a
  * TFRecord that fits there, else in *room. */

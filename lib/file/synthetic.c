@@ -136,7 +136,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     return s;
 }
 
-/* ---- generating values ---- */
+/* ---- generating values, and the format ---- */
 
 typedef struct synthetic_part {
     dt_examples base;

@@ -145,7 +145,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     return s;
 }
 
-/* ---- reading characters ---- */
+/* ---- files, and their characters ---- */
 
 static const char *const wanted = "text";
 
@@ -173,8 +173,6 @@ static dt_status *read_file(const char *path, dt_str *out) {
     dt_inflow_close(f);
     return s;
 }
-
-/* ---- all files ---- */
 
 /* Where a file begins in the joined text, so that messages can name the location in the file. */
 typedef struct origin {
@@ -293,7 +291,8 @@ typedef struct text_part {
     dt_examples base;
     codes tokens;
     int64_t length, vocabulary;
-    const uint32_t *code;          /* [vocabulary] code points in ascending order */
+    /* [vocabulary] code points in ascending order; NULL: `tokenizer` has the tokens */
+    const uint32_t *code;
     const dt_tokenizer *tokenizer; /* tokenizer of a file; NULL: tokens are characters */
 } text_part;
 
@@ -397,7 +396,7 @@ static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *b
     return NULL;
 }
 
-/* ---- text and tokens ---- */
+/* ---- text and tokens, and the format ---- */
 
 static int compare_codes(const void *a, const void *b) {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

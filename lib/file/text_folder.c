@@ -223,7 +223,7 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
     return dt_class_folders_try(&x->folders, x->text);
 }
 
-/* ---- rows to predict ---- */
+/* ---- rows to predict, and the format ---- */
 
 typedef struct rows {
     dt_paths paths;

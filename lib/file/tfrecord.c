@@ -32,7 +32,7 @@
 
 #define LARGEST_EXAMPLE ((int64_t)1 << 30)
 
-/* ---- the keys of an entry of `element` ---- */
+/* ---- elements ---- */
 
 typedef struct feature_keys {
     dt_ints shape;
@@ -373,7 +373,7 @@ static dt_status *next_record(dt_row_source *s, void *const *row, bool *more) {
     return NULL;
 }
 
-/* ---- records in any order ---- */
+/* ---- records in any order, and opening ---- */
 
 /* Returns the position of a record's data, without its checksum. */
 static dt_row_record data_of(const dt_row_record *r) {
@@ -421,7 +421,7 @@ static dt_status *open_records(dt_row_source *s) {
     return NULL;
 }
 
-/* ---- writing ---- */
+/* ---- writing, and the format ---- */
 
 static void put_floats(dt_str *out, dt_dtype d, const char *p, int64_t n) {
     for (int64_t i = 0; i < n; i++) {

@@ -164,7 +164,7 @@ static int expand(codes *z, int code) {
     return n;
 }
 
-/* ---- pixels ---- */
+/* ---- pixels, and the format ---- */
 
 typedef struct frame {
     const gif *g;

@@ -19,8 +19,6 @@ static const dt_image_format *const formats[] = {
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* ---- finding the format ---- */
-
 static bool has(const char *bytes, size_t n, const char *magic, int size, int at) {
     return n >= (size_t)(at + size) && memcmp(bytes + at, magic, (size_t)size) == 0;
 }
@@ -74,8 +72,6 @@ bool dt_image_is_other(const char *path) {
         if (strcasecmp(dot, endings[i]) == 0) return true;
     return false;
 }
-
-/* ---- what decoders share ---- */
 
 dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t width) {
     if (height == want->height && width == want->width) return NULL;

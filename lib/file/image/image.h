@@ -26,13 +26,14 @@ typedef struct dt_image {
      * scaled to 0..255. Refuses pictures with other colours or more than 8 bits per channel, and
      * all JPEG and WebP files. */
     bool numbers;
-    const char *path, *element; /* the file and the element, for messages */
+    /* the file or the TFRecord's feature, and the element, for messages */
+    const char *path, *element;
 } dt_image;
 
 /* Decodes height * width * channels bytes into `out`. Fails with DATA_FILE, naming the file, if it
  * has another size, is not a picture of these formats, is of an unsupported kind, is refused
  * because class numbers are wanted, or has damage that the decoder of its format detects; with
- * PLUGIN if a library is missing or lacks a function. */
+ * PLUGIN if a library is missing or lacks a function; with NO_MEMORY. */
 dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n,
                            uint8_t *out) DT_MUST_USE;
 
@@ -65,7 +66,7 @@ bool dt_image_turns_sides(int orientation);
  * `stored` gives the size and channels of `in`; `out` has the same number of bytes. */
 void dt_image_turn(const dt_image *stored, int orientation, const uint8_t *in, uint8_t *out);
 
-/* ---- one file for each format; image.c has the table ---- */
+/* ---- formats, in image.c's table, and what their decoders share ---- */
 
 typedef struct dt_image_format {
     const char *name;

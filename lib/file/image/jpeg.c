@@ -73,7 +73,7 @@ static void on_progress(j_common_ptr jpeg) {
     longjmp(r->jump, 1);
 }
 
-/* ---- pixels ---- */
+/* ---- pixels, the header, and the format ---- */
 
 static J_COLOR_SPACE colours_of(const dt_image *want) {
     return want->channels == 1 ? JCS_GRAYSCALE : want->channels == 3 ? JCS_RGB : JCS_EXT_RGBA;

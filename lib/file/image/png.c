@@ -171,7 +171,7 @@ static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, u
     return r.bad;
 }
 
-/* ---- the header ---- */
+/* ---- the header, and the format ---- */
 
 static size_t big_endian(const uint8_t *p) {
     return (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];

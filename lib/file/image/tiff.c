@@ -143,7 +143,7 @@ static int on_warning(void *tiff, void *user, const char *module, const char *fo
     return 1;
 }
 
-/* ---- pixels ---- */
+/* ---- pixels, and the format ---- */
 
 static void *open_source(const library *l, const dt_image *want, source *s) {
     void *options = l->options();

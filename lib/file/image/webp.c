@@ -66,7 +66,7 @@ static dt_status *read_header(const char *path, const uint8_t *bytes, size_t n,
     return NULL;
 }
 
-/* ---- pixels ---- */
+/* ---- pixels, and the format ---- */
 
 /* Decodes to red, green, blue and alpha, and converts these to grey. */
 static dt_status *decode_grey(const library *l, const dt_image *want, const uint8_t *bytes,

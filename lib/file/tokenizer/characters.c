@@ -141,7 +141,7 @@ static const accent *find_accent(const characters *x, uint32_t code) {
     return from < x->n_accents && x->accents[from].code == code ? &x->accents[from] : NULL;
 }
 
-/* ---- one character ---- */
+/* ---- changing a text ---- */
 
 static bool is_mark(const characters *x, uint32_t c, uint8_t kind) {
     return c < KNOWN ? (x->kind[c] & kind) != 0 : c >= 0xe0100 && c <= 0xe01ef;

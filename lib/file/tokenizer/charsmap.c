@@ -35,8 +35,6 @@ static uint32_t little32(const uint8_t *p) {
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* ---- reading ---- */
-
 static int digit(char c) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const char *at = c ? strchr(digits, c) : NULL;
@@ -80,8 +78,6 @@ static dt_status *read_map(dt_tokenizer_reader *r, const dt_json_cursor *at, con
                 r, at, "'precompiled_charsmap' has a text of more than %d bytes", DT_LONGEST_ADDED);
     return NULL;
 }
-
-/* ---- the map ---- */
 
 static uint32_t unit(const charsmap *x, uint32_t at) {
     return at < x->units ? little32(x->trie + 4 * (size_t)at) : 0;

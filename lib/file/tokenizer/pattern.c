@@ -281,7 +281,7 @@ static int try(const search *x, size_t at, uint32_t how, void *limits) {
 }
 
 /* Looks for a match that begins exactly at `at`, in at most MOST_STEPS steps. Returns
- * TOO_MANY_STEPS, too, if MOST_DEAR such attempts have matched less than LONG bytes. */
+ * TOO_MANY_STEPS, too, if MOST_DEAR such attempts did not match at least LONG bytes. */
 static int try_dear(search *x, size_t at) {
     if (x->dear++ == MOST_DEAR) return TOO_MANY_STEPS;
     const int got = try(x, at, ANCHORED, x->p->limits);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pre-tokenizers. Each has a pattern, and a rule for the matches and the gaps between them:
+ * Pre-tokenizers. Most have a pattern, and a rule for the matches and the gaps between them:
  *
  *     ByteLevel            GPT-2's pattern; keeps matches and gaps, as bytes
  *     Split                the pattern of the file; Isolated keeps matches and gaps, Removed drops
@@ -11,7 +11,7 @@
  *     Whitespace           words, and runs of other characters except blanks
  *     WhitespaceSplit      splits at blanks
  *     Digits               digits are separate from other characters
- *     Metaspace            replaces each space by "\u2581", which begins a piece
+ *     Metaspace            replaces each space by a character, often "\u2581", which begins a piece
  *     Sequence             one after the other; ByteLevel must be the last
  */
 #include <limits.h>

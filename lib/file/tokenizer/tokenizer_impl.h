@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a tokenizer, for the files of this folder. All parts are in one arena. They do not
- * change after reading, except for the cache of words. */
+/* The parts of a tokenizer, for the files of this folder. All parts are in one arena, except tables
+ * that all tokenizers share. They do not change after reading, except for the cache of words. */
 #ifndef DT_FILE_TOKENIZER_TOKENIZER_IMPL_H
 #define DT_FILE_TOKENIZER_TOKENIZER_IMPL_H
 
@@ -49,7 +49,7 @@ uint32_t *dt_vocabulary_slot(const dt_vocabulary *v, const char *text, size_t n)
  * found. */
 int32_t dt_vocabulary_find(const dt_vocabulary *v, const char *text, size_t n);
 
-/* ---- reading: json.c ---- */
+/* ---- reading: json.c, vocabulary.c ---- */
 
 typedef struct dt_tokenizer_reader {
     dt_json_place place;
@@ -104,7 +104,7 @@ dt_status *dt_vocabulary_read(dt_tokenizer_reader *r, dt_json_cursor at,
 dt_status *dt_vocabulary_bytes(dt_tokenizer_reader *r, dt_json_cursor at, const dt_vocabulary *v,
                                bool falls_back, int32_t byte[256]) DT_MUST_USE;
 
-/* ---- models ---- */
+/* ---- models, and the other parts of a tokenizer ---- */
 
 /* A model, which converts a piece to tokens. */
 typedef struct dt_token_model {
