@@ -44,7 +44,7 @@ static bool is_used(const dt_graph *g, int node) {
     return false;
 }
 
-/* ---- nodes ---- */
+/* ---- nodes, and the graph ---- */
 
 static dt_status *put_node(writing *w, int i) {
     const dt_node *n = &w->g->node[i];

@@ -16,7 +16,7 @@
 #include "export/stablehlo/stablehlo.h"
 
 /* Sets *out to g without barriers that delay nothing, or only values that do not depend on
- * examples. With scores_again (see dt_hlo_request), *out also has barriers before gradients of
+ * arguments. With scores_again (see dt_hlo_request), *out also has barriers before gradients of
  * attention. */
 dt_status *dt_hlo_set_barriers(const dt_graph *g, bool scores_again, dt_graph **out) DT_MUST_USE;
 
@@ -51,7 +51,7 @@ void dt_hlo_frame_open(dt_hlo_frame *f);
 void dt_hlo_frame_close(dt_hlo_frame *f);
 dt_hlo_value dt_hlo_frame_result(const dt_hlo_frame *f, int i);
 
-/* ---- pieces of composites ---- */
+/* ---- pieces of composites, and ops without a form ---- */
 
 typedef struct dt_hlo_pieces {
     int n;        /* number of pieces in which the op is computed */
@@ -179,7 +179,8 @@ typedef struct dt_hlo_stack {
 typedef struct dt_hlo_rows {
     int stack; /* index of the stack */
     int *row;  /* [blocks of the repeat] the row that each block reads or writes; -1: none */
-    /* the value to write: carry -1: item `offset` of a block; else the block's input `carry` */
+    /* the value to write: carry -1: item `offset` of a block; else what carry number `carry` brings
+     * to the block */
     int offset, carry;
 } dt_hlo_rows;
 

@@ -66,7 +66,7 @@ dt_status *dt_decompose_but_pieces(const dt_graph *g, const dt_hlo_sizes *sizes,
 /* ---- barriers ---- */
 
 typedef struct examples {
-    const bool *follows; /* [nodes] whether the node depends on examples */
+    const bool *follows; /* [nodes] whether the node depends on arguments */
     bool scores_again;
 } examples;
 
@@ -82,7 +82,7 @@ static dt_value behind_gradient(const dt_rewrite_call *c) {
 }
 
 /* Rewrites a node. Removes a barrier of pass/remat.c if it waits for nothing, or if it delays
- * values that are the same for all examples, such as positions. With scores_again, adds a barrier
+ * values that do not depend on arguments, such as positions. With scores_again, adds a barrier
  * before each gradient of attention. Copies all other nodes. */
 static dt_value with_barriers(const dt_rewrite_call *c) {
     const examples *e = c->user;

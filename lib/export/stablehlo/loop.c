@@ -309,7 +309,7 @@ static void write_rows(loop *l, bool incoming) {
     }
 }
 
-/* ---- statements ---- */
+/* ---- the body, and writing the loop ---- */
 
 static dt_hlo_value input_of(const loop *l, int offset, int k) {
     const dt_hlo_bind *b = &l->r->bind[offset][k];

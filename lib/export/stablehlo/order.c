@@ -150,7 +150,7 @@ static void list_users(ordering *o, dt_arena *arena) {
             o->user[at[input(o, i, k)]++] = i;
 }
 
-/* ---- the heap of nodes that can be written, the lowest first ---- */
+/* ---- the heap of nodes that can be written ---- */
 
 /* Whether node i is a time step of a sequence or, if steps are not numbered, a piece of a gradient.
  * Such nodes are written only when no others can be, those with the longest path to the end of the

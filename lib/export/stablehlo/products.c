@@ -9,7 +9,7 @@
  *
  * One large product fills a device better than three small ones, and x is read once. Adjacent free
  * dimensions of a kernel are treated as one, so kernels of (8, 2, 4) and (8, 3, 5) can be joined,
- * too. Only kernels that do not depend on examples are joined. Products of successive layers, such
+ * too. Only kernels that do not depend on arguments are joined. Products of successive layers, such
  * as those of all layers of a decoder with the output of one encoder, are not joined (see
  * FARTHEST).
  */
@@ -192,7 +192,7 @@ static dt_value reached(const dt_rewrite_call *c, const products *p, int i) {
 }
 
 /* Returns node i in the new graph. In the old graph a kernel may come after c->node. Since it does
- * not depend on examples, it is then computed early, with everything that it depends on. */
+ * not depend on arguments, it is then computed early, with everything that it depends on. */
 static dt_value ready(const dt_rewrite_call *c, const products *p, int i) {
     if (reached(c, p, i).trace) return reached(c, p, i);
     p->wanted[i] = true;

@@ -295,7 +295,7 @@ static bool find_longest(const search *s, const candidate *c, dt_hlo_repeat *r) 
     return false;
 }
 
-/* ---- finding all repeats ---- */
+/* ---- all repeats ---- */
 
 static bool is_free(const search *s, const candidate *c) {
     for (int i = c->first; i < c->first + c->n * c->period; i++)

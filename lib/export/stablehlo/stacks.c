@@ -221,7 +221,7 @@ static void place_lists(dt_hlo_plan *p) {
     }
 }
 
-/* ---- what loops read and write ---- */
+/* ---- what loops read and write, and the plan ---- */
 
 static void read_lists(dt_hlo_plan *p, int repeat) {
     const dt_hlo_repeat *r = &p->repeats.repeat[repeat];

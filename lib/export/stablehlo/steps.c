@@ -77,7 +77,7 @@ static const dt_op put_step = {
 bool dt_hlo_takes_step(const dt_node *n) { return n->op == &take_step; }
 bool dt_hlo_puts_step(const dt_node *n) { return n->op == &put_step; }
 
-/* ---- slices of sequences ---- */
+/* ---- what is known of nodes, and slices of sequences ---- */
 
 /* A slice: elements first, first + 1, ... of the value `base` along one axis. base -1: the node is
  * not a slice. */

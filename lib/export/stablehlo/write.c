@@ -263,7 +263,7 @@ static dt_hlo_value given(dt_hlo_writer *w, const dt_hlo_port *p) {
                       : dt_hlo_value_of(w, w->plan.o->update[p->state[0]]);
 }
 
-/* ---- the module around the statements ---- */
+/* ---- the module, and writing a graph ---- */
 
 static void write_name(dt_str *out, const char *name) {
     for (; *name; name++)

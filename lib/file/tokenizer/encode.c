@@ -116,7 +116,7 @@ static dt_status *split(const stage *s, const char *text, size_t n) {
     return by->pattern ? dt_regex_split(by->pattern, text, n, see, &next) : split(&next, text, n);
 }
 
-/* ---- added tokens ---- */
+/* ---- added tokens, blanks around them, and the text between ---- */
 
 /* Returns the index of the first of the tokens [from, to) whose byte k is at least `byte`; `to`:
  * there is none. All of them have the same first k bytes. */
