@@ -15,10 +15,10 @@
 /* An open part: base.paths are the files, of one example each. */
 typedef struct dt_class_folders {
     dt_examples base;
-    int label;      /* index of the label's element */
-    int32_t *class; /* [n] the number of each file's class */
+    int label;      /* index of the element of the class or, with masks, of the mask */
+    int32_t *class; /* [n] the number of each file's class; with masks n is 0 */
     int n, cap;
-    size_t root; /* number of bytes of the part's folder, with which each path begins */
+    size_t root; /* number of bytes of the folder with which each path begins */
 } dt_class_folders;
 
 /* What a format looks for in the folders. */

@@ -39,8 +39,6 @@ static void add_word(dt_column *c, const char *word) {
     c->word[low] = (dt_column_word){dt_strdup(word), 1};
 }
 
-/* ---- counting distinct values ---- */
-
 static uint64_t *find_place(const dt_column *c, uint64_t hash) {
     uint64_t i = hash;
     while (c->seen[i & (uint64_t)(c->seen_cap - 1)] != 0 &&
@@ -83,8 +81,6 @@ static void add_distinct(dt_column *c, const dt_column_value *v) {
     *place = hash;
     c->distinct++;
 }
-
-/* ---- values ---- */
 
 static void add_number(dt_column *c, const dt_column_value *v) {
     const bool first = c->fields == 1;

@@ -19,14 +19,16 @@ const char *dt_part_name(dt_part p); /* "train", as in job files */
 /* A request to a format to check or open one part of a data set. */
 typedef struct dt_format_request {
     dt_arena *arena;
-    /* the value of the part's key, such as `train`: a path, a list of paths, or a map from elements
-     * to paths; NULL: not given */
+    /* the value of the part's key, such as `train`: a path, a list of paths, a map from elements to
+     * paths, or a number of examples; NULL: not given */
     const dt_tree *tree;
-    /* the value of `train`, whose vocabulary or classes the other parts share */
+    /* the value of `train`, whose vocabulary or classes the other parts share; NULL if it is not
+     * given */
     const dt_tree *train;
     const dt_location *at; /* location of the data set, for errors about missing keys */
     const dt_tree *keys;   /* the data set's keys in the job */
-    const void *args;      /* the struct that the format's own keys were read into */
+    /* the struct that the format's own keys were read into; NULL if `tree` names a file of rows */
+    const void *args;
     const dt_format *format;
     const char *directory; /* directory in which relative paths start */
     dt_part part;

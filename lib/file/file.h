@@ -46,12 +46,12 @@ typedef struct dt_element_spec {
     /* With window.lags: the number of lags; 0: none. `type` has the lagged rows one below the
      * other. In a batch they are side by side, so an example has window / lags rows. */
     int64_t lags;
-    /* In batches, after `map`: the values are in [0, numbers), as indices in a vocabulary are; 0:
-     * unknown. */
+    /* The values, in batches those after `map`, are in [0, numbers), as indices in a vocabulary
+     * are; 0: unknown. */
     int64_t numbers;
     /* Names of the indices that are the values, such as class names; after one_hot, names of the
-     * entries along the last dimension; or names of several columns. Written CSV and JSON lines
-     * have the names instead of the indices. n 0: no names. */
+     * entries along the last dimension; or names of several columns. CSV and JSON lines get the
+     * names of a dt_output's column instead of the indices. n 0: no names. */
     dt_texts names;
     /* the element as stored; set in batches of a data set that was opened without `map` */
     const struct dt_element_spec *stored;
@@ -61,7 +61,7 @@ typedef struct dt_element_spec {
      * move those of the mask, too. NULL: it is not a mask. */
     const char *follows;
     dt_location at;   /* location of the element's entry, or of its file's path, in the job file */
-    const char *file; /* data file */
+    const char *file; /* data file or folder, the first if there are several */
     int64_t classes;  /* all values in the file are known to be in [0, classes); 0: not known */
     /* For text formats with columns or keys: their names; texts whose indices are the values. n 0:
      * none. */
@@ -87,7 +87,7 @@ typedef struct dt_element_spec {
     uint32_t *symbol;
     bool symbols;    /* CSV: numbers may have currency signs or % */
     bool numbered;   /* a CSV file without a header: the columns' names are numbers from 0 */
-    const void *own; /* data that the format read from the element's keys; see `declare` */
+    const void *own; /* data of the format; see `declare` */
     /* TFRecord: byte strings are picture files, judging by the first record */
     bool pictures;
 } dt_element_spec;
@@ -106,9 +106,10 @@ static inline dt_type dt_element_row(const dt_element_spec *e) {
 /* A record of a file, for formats that can read records again. */
 typedef struct dt_row_record {
     int64_t number;       /* index of the record in its file, from 0 */
-    int64_t offset, size; /* position and size of the record in the file, in bytes */
+    int64_t offset, size; /* position and size of the record, in bytes */
     const char *bytes;    /* the bytes of the record; NULL: they have to be read from the file */
-    bool checked;         /* the checksum has been verified */
+    /* TFRecord: the checksum has been verified, and does not follow the record */
+    bool checked;
 } dt_row_record;
 
 /* Operations of an open source. */
@@ -156,7 +157,8 @@ typedef struct dt_row_source {
     dt_texts keep; /* names of columns to keep beside the rows; set before `open`; n 0: none */
     int64_t count; /* number of rows; -1: not known */
     int64_t row;   /* index of the next row, from 0 */
-    /* where the row that was read last lies in the file, if the reader has `at` */
+    /* where the row that was read last (skipped last, if the reader has `skip`) lies in the file;
+     * set if the reader has `at` */
     dt_row_record record;
     int64_t omitted; /* rows that were left out so far: a value of drop_missing is missing */
 } dt_row_source;
@@ -188,7 +190,8 @@ typedef struct dt_output {
     const char *named; /* the name that the user gave, lent */
     int n;
     const dt_element_spec *column; /* [n] lent */
-    /* of: number of rows to write, -1: unknown; rows: number of rows written so far. */
+    /* of: number of rows to write, to all shards together, -1: unknown; rows: number of rows
+     * written so far. */
     int64_t of, rows;
     char delimiter; /* the character that separates fields of CSV */
     /* for CSV. no_header: write no header; plain: output for people, with LF, escaped control

@@ -23,7 +23,7 @@ uint32_t dt_crc32c_more(uint32_t crc, const void *bytes, size_t n);
 uint32_t dt_crc32c_masked(const void *bytes, size_t n);
 uint32_t dt_crc32c_mask(uint32_t crc);
 
-/* ---- readers ---- */
+/* ---- readers, and TFRecord files ---- */
 
 typedef struct dt_record_options {
     dt_file_kind kind;

@@ -32,7 +32,7 @@ struct synthetic {
     const dt_tree *element;
 };
 
-/* ---- elements ---- */
+/* ---- the job's keys ---- */
 
 static const char *const dtype_names[] = {"bool",  "uint8",   "int8",    "int16", "int32",
                                           "int64", "float32", "float64", NULL};

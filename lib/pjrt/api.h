@@ -178,8 +178,6 @@ typedef struct dt_pjrt_memory_stats {
     int64_t peak;
 } dt_pjrt_memory_stats;
 
-/* ---- a client: programs that run ---- */
-
 typedef struct dt_pjrt_client_create {
     dt_pjrt_head head;
     const dt_pjrt_named_value *option;

@@ -25,7 +25,7 @@ struct dt_pjrt_client {
     bool is_cpu, is_confined;
 };
 
-/* ---- opening ---- */
+/* ---- opening and closing ---- */
 
 static dt_status *text_of(const dt_pjrt *p, const dt_pjrt_step *s, void *object, dt_str *out) {
     dt_pjrt_text_of t = {HEAD(dt_pjrt_text_of), .object = object};

@@ -4,9 +4,9 @@
  * over the published calls; the room backend decides what a program computes and which arrays are
  * variables.
  *
- * Errors: PLUGIN if the plug-in lacks a function or has no device, COMPILER if it refuses a
- * program, DOES_NOT_FIT if a device has no memory left, ACCELERATOR for all other errors of a
- * device.
+ * Errors: PLUGIN if the plug-in cannot be used, as without a needed function or a device, COMPILER
+ * if it refuses a program, DOES_NOT_FIT if a device has no memory left, ACCELERATOR for all other
+ * errors of a device.
  */
 #ifndef DT_PJRT_CLIENT_H
 #define DT_PJRT_CLIENT_H

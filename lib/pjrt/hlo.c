@@ -5,7 +5,7 @@
  *
  *     HloModuleProtoWithConfig 1 module -> 3 computations -> 5 id, 2 instructions: 2 opcode,
  *         3 shape, 8 literal -> 4 s32s, 35 id, 36 operands,
- *         38 called computations (of a loop body and condition), 43 backend_config (JSON text),
+ *         38 called computations (of a loop: body, condition), 43 backend_config (JSON text),
  *         63 comparison direction
  *
  * What a computation contains is counted as often as the computation runs. For the body of a loop,

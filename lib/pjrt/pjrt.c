@@ -87,7 +87,7 @@ void dt_pjrt_destroy(const dt_pjrt *p, dt_pjrt_slot slot, void *object) {
     if (error) dt_status_free(dt_pjrt_failed(p, DT_E_PLUGIN, "destroy", error));
 }
 
-/* ---- opening ---- */
+/* ---- opening and closing ---- */
 
 /* Keeps XLA from writing to standard error. It would log traces for each error, and a hundred lines
  * if a CUDA file is missing. The errors that it returns are enough. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls into a plug-in's table, shared by pjrt.c, which only compiles programs, and client.c, which
- * runs them. */
+/* Calls into a plug-in's table, shared by the files of this folder. */
 #ifndef DT_PJRT_PJRT_IMPL_H
 #define DT_PJRT_PJRT_IMPL_H
 

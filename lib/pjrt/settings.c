@@ -156,7 +156,7 @@ static void add(dt_pjrt_options *o, const dt_pjrt_setting *s) {
 }
 
 /* Adds the option of row i of `environment` from text[i], the value of its variable, unless that is
- * NULL or the job has set the option. Fails with BACKEND for a bad value and, as JAX does, if an
+ * NULL or the option is set already. Fails with BACKEND for a bad value and, as JAX does, if an
  * earlier variable sets the same option. */
 static dt_status *add_variable(dt_pjrt_options *o, int i, const char *const *text) {
     dt_pjrt_setting s = {.name = environment[i].name};

@@ -51,7 +51,7 @@ dt_pjrt_settings *dt_pjrt_settings_copy(const dt_pjrt_settings *s);
 void dt_pjrt_settings_destroy(dt_pjrt_settings *s); /* only for copies; s may be NULL */
 /* Returns the setting of that name, or NULL. s may be NULL. */
 const dt_pjrt_setting *dt_pjrt_settings_find(const dt_pjrt_settings *s, const char *name);
-/* Whether GPU plug-ins have an option of this name. Sets *out to the kind of its value. */
+/* Whether GPU plug-ins have an option of this name; if so, sets *out to the kind of its value. */
 bool dt_pjrt_kind_of(const char *name, dt_pjrt_kind *out);
 
 #endif

@@ -15,8 +15,6 @@ typedef struct writing {
     dt_onnx_value *value; /* [nodes] the ONNX value of each node */
 } writing;
 
-/* ---- inputs and outputs ---- */
-
 static void put_end(dt_str *out, int tag, const char *name, const dt_type *t) {
     size_t mark = dt_pb_open(out, tag);
     dt_pb_put_text(out, VALUE_NAME, name);
@@ -43,8 +41,6 @@ static bool is_used(const dt_graph *g, int node) {
         if (g->result[i].node == node) return true;
     return false;
 }
-
-/* ---- nodes, and the graph ---- */
 
 static dt_status *put_node(writing *w, int i) {
     const dt_node *n = &w->g->node[i];
@@ -94,8 +90,6 @@ static dt_status *put_graph(writing *w) {
     dt_pb_close(w->o.out, mark);
     return NULL;
 }
-
-/* ---- the file ---- */
 
 /* Fails with NO_ONNX if the variables and 64 MiB for all else need more than 2 GiB, the limit of
  * protocol buffers. */

@@ -178,7 +178,7 @@ static int by_saved(const void *a, const void *b) {
                                     : x->first - y->first;
 }
 
-/* ---- inputs ---- */
+/* ---- inputs, and equal blocks ---- */
 
 static int carry_at(dt_hlo_repeat *r, int offset, int init) {
     for (int i = 0; i < r->n_carries; i++)

@@ -195,7 +195,7 @@ static dt_status *encode(const dt_tokenizer *t, const char *piece, size_t n, dt_
     return lacks ? dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for a word of %zu bytes", n) : NULL;
 }
 
-/* ---- reading ---- */
+/* ---- reading, and the model's row ---- */
 
 /* Reads the two texts of a merge, "a b" or ["a", "b"], and joins them. *left: number of bytes of
  * the first. */

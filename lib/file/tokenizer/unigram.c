@@ -127,7 +127,7 @@ static dt_status *encode(const dt_tokenizer *t, const char *piece, size_t n, dt_
     return NULL;
 }
 
-/* ---- reading ---- */
+/* ---- reading, and the model's row ---- */
 
 /* Reads [text, score] and leaves the text in r->text. */
 static dt_status *read_piece(dt_tokenizer_reader *r, dt_json_cursor at, double *score) {
