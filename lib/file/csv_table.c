@@ -346,8 +346,8 @@ static bool holds(const dt_row_source *s) {
 }
 
 /* Notes the first whole number of each column that float32 rounded, if it is at most 2^53 and
- * written without `thousands` or symbols. The value has been rounded to float32 already, so only
- * large values, which may be affected, are parsed again. */
+ * written without `thousands`, `decimal` or symbols. The value has been rounded to float32 already,
+ * so only large values, which may be affected, are parsed again. */
 static void note_rounded(dt_row_source *s, const table *t, int e, const float *value) {
     const dt_texts *columns = &s->element[e].columns;
     const char **rounded = s->element[e].rounded;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The examples of a data set, in any order. `open_part` of a format opens them. Formats of records
- * share one reader, those of arrays another. Text, folders of classes and synthetic data have
- * readers of their own, because their examples are not rows of files. Rows that can be read only
- * once, such as those of a pipe, are read as examples from front to back.
+ * share one reader, those of arrays another. Text, folders and synthetic data have readers of their
+ * own, because their examples are not rows of files. Rows that can be read only once, such as those
+ * of a pipe, are read as examples from front to back.
  */
 #ifndef DT_FILE_EXAMPLES_H
 #define DT_FILE_EXAMPLES_H
@@ -34,8 +34,8 @@ typedef struct dt_format_request {
     dt_part part;
     uint64_t seed;
     bool splits; /* when opening: the last examples are for validation */
-    /* when opening: the caller reads every example right after opening, so the format neither
-     * leaves out bad examples nor reads one as a test */
+    /* when opening: the caller looks for bad examples itself, so folders of pictures neither leave
+     * them out nor read one as a test */
     bool checks_all;
     /* [n] the elements as they are stored, if `tree` names a file of rows that is not the data
      * set's own; NULL: `keys` declare them */
@@ -66,8 +66,7 @@ typedef struct dt_examples {
     /* characters that are tokens, in order; NULL: tokens are not characters */
     const char *characters;
     bool single; /* each example is a file of its own: example i is paths.v[i] */
-    /* the warning about files that are left out, in the request's arena; NULL: no files are left
-     * out */
+    /* the warning about files or records that are left out, in the request's arena; NULL: none are */
     const char *left_out;
     /* each example has to be decoded, which takes so long that threads should share the work */
     bool encoded;
@@ -111,8 +110,8 @@ typedef struct dt_example_reader {
     /* The number of bytes that `threads` threads need at the same time to decode examples as large
      * as the largest one decoded so far, in addition to `out`. NULL: none. */
     int64_t (*decoding)(const dt_examples *x, int threads);
-    /* `encode` appends the tokens of a text; error RANGE: it cannot be encoded.
-     * `decode` appends the text of a token. Both NULL: the examples are not text. */
+    /* `encode` appends the tokens of a text; error RANGE: it cannot be encoded. `decode` appends
+     * the text of a token. Both NULL: the part cannot do this. */
     dt_status *(*encode)(const dt_examples *x, const char *text, dt_tokens *out);
     void (*decode)(const dt_examples *x, int32_t token, bool first, dt_str *out);
     void (*close)(dt_examples *x); /* NULL: nothing to do, because everything is in the arena */
@@ -128,7 +127,7 @@ dt_status *dt_examples_faults(dt_examples *x) DT_MUST_USE;
 /* formats.c: the rows of an open source as examples. From now on the examples own the source and
  * its file. They are allocated in the source's arena. */
 dt_examples *dt_examples_in_order(dt_row_source *s);
-/* record_access.c: checks and opens parts for formats whose reader has `at`. If the request has
+/* record_access.c: checks and opens parts whose files are read as records. If the request has
  * elements, the format needs only `open`. */
 dt_status *dt_records_check(const dt_format_request *r, dt_texts *names) DT_MUST_USE;
 dt_status *dt_records_open_part(const dt_format_request *r, dt_examples **out) DT_MUST_USE;

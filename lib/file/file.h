@@ -145,7 +145,7 @@ typedef struct dt_row_source {
     const char *path; /* path of the source, also for messages */
     dt_inflow *file;  /* NULL: the source is a folder or pattern of files */
     bool is_pipe;     /* the file is standard input */
-    bool again; /* the source belongs to a data set, which will read rows again with reader->at */
+    bool again; /* the source belongs to a data set, which may read rows again with reader->at */
     /* the format is the data set's own, so `keys` and dt_element_spec.own belong to it */
     bool native;
     const dt_tree *keys; /* keys of the data set */

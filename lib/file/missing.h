@@ -34,8 +34,8 @@ bool dt_missing_is_default(const char *text);
 void dt_missing_keep_all(dt_row_source *s);
 /* Stores a missing value as value i of an element with a step `impute`. */
 void dt_missing_put(const dt_element_spec *e, void *out, int64_t i);
-/* Adds a suggestion to an error about a missing value: the line of the job that would handle it, if
- * the data set can have such a line. */
+/* Adds a suggestion to an error about a missing value: keys of the job that would handle it, if the
+ * data set's format has such keys. */
 dt_status *dt_missing_suggest(dt_status *s, const dt_element_spec *e);
 
 #endif

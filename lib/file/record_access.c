@@ -35,10 +35,11 @@ typedef struct record_part {
     dt_places places;
     dt_str unpacked;  /* decompressed records of compressed files, joined */
     bool skips, kept; /* skips: the readers have `skip`; kept: all values are in memory */
-    /* [n] all values of each element, or of one row if they are not kept; texts are joined, each
-     * with its NUL */
+    /* [n] all values of each element, if they are kept; texts are joined, each with its NUL. Else
+     * at most one row */
     dt_str *rows;
-    /* [n][count] where each text begins in rows[n]; NULL: the element is not text */
+    /* [n][count] if values are kept: where each text begins in rows[n]; NULL: the element is not
+     * text */
     int64_t **text;
     int *text_cap; /* [n] the number of offsets that text[e] has room for */
     /* [n] destination of the next value; for a text, a buffer for the longest text. */

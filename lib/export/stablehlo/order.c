@@ -6,8 +6,8 @@
  *
  *     1  arguments and states, then values that depend on no examples, weights or random numbers
  *        (positions, learning rates)
- *     2  the forward pass: the values that results need, each as soon as possible; of several
- *        values, the one with the shortest path to the end of the step comes first
+ *     2  the forward pass: the values that results need, each as soon as possible; is_before says
+ *        which of several comes first
  *     3  the backward pass and updates in the same way, beginning with the gradient of the loss. So
  *        a weight's gradient, and its update if that waits for nothing else, come before the
  *        gradient for the block below
@@ -186,7 +186,7 @@ static int pop(ordering *o) {
     return top;
 }
 
-/* ---- writing down ---- */
+/* ---- writing down, and creating the order ---- */
 
 static void put(ordering *o, int node) {
     dt_hlo_order *out = o->out;

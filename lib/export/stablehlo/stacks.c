@@ -3,13 +3,14 @@
  * Chooses the values that are stacked. If the blocks of a repeat read different items (these form a
  * list with an item for each block), the items become rows of a stack:
  *
- *     weights      states, in one argument of the function; new values overwrite them
- *     kept values  written by blocks of the forward pass, and read by those of the backward pass in
- *                  reverse order
+ *     weights      states, in one argument of the function; their new values overwrite them
+ *     kept values  written by blocks, mostly those of the forward pass, and read later, mostly by
+ *                  blocks of the backward pass in reverse order
  *
- * An item has at most one row. If the items of a list have rows in one stack, these are read, in
- * any order. If none has a row, the list gets a new stack. If a list continues where a stack ends,
- * the stack is extended. Other lists are concatenated separately, which costs a copy.
+ * An item has at most one row, apart from concatenations. If the items of a list have rows in one
+ * stack, these are read, in any order. If none has a row, the list gets a new stack if its items
+ * can share one. If a list continues where a stack ends, the stack is extended. Other lists are
+ * concatenated separately, which costs a copy.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,7 @@ static void found(dt_hlo_plan *p, const int *list, int n, bool backwards) {
 static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack) {
     const dt_hlo_stack *s = &p->stack[stack];
     int from = 0, to = n, step;
-    /* A stack of states that exists already cannot be extended. */
+    /* The stacks of groups cannot be extended. */
     if (stack < p->n_groups) return false;
     while (from < n && p->place[list[from]].stack < 0) from++;
     while (to > from && p->place[list[to - 1]].stack < 0) to--;
@@ -322,7 +323,7 @@ static int carry_into(const dt_hlo_plan *p, int repeat, int offset, int stack) {
 }
 
 /* Takes the items at this offset out of a stack of states' new values unless all blocks write rows
- * of it, since such a stack has no scratch row. They are then written to another stack. */
+ * of it, since such a stack has no scratch row. */
 static void expel(dt_hlo_plan *p, const dt_hlo_repeat *r, int offset) {
     int stack = p->place[r->first + offset].stack, n = 0;
     for (int b = 0; b < r->n; b++) n += p->place[r->first + b * r->period + offset].stack == stack;

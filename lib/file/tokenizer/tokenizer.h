@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tokenizers convert text to numbers of tokens, as described by a file tokenizer.json, which the
- * Python package `tokenizers` writes. A text takes these steps:
+ * Tokenizers convert text to numbers of tokens and back, as described by a file tokenizer.json,
+ * which the Python package `tokenizers` writes. A text takes these steps:
  *
  *     added tokens     parts of the text that are tokens as they stand, "<|endoftext|>"
  *     normalizer       changes the rest: lower case, no accents
- *     pre-tokenizer    splits it into pieces, by regular expressions
+ *     pre-tokenizer    splits it into pieces
  *     model            BPE, WordPiece, Unigram or WordLevel: a piece to tokens
- *     post-processor   adds tokens at both ends: [CLS] ... [SEP]
+ *     post-processor   adds tokens before and after: [CLS] ... [SEP]
  *
  * If a file needs something that is not implemented, reading fails with its location. The settings
  * that are ignored are those that do not affect tokens, and the lengths to which texts are cut and
