@@ -61,7 +61,8 @@ typedef struct dt_element_spec {
      * move those of the mask, too. NULL: it is not a mask. */
     const char *follows;
     dt_location at;   /* location of the element's entry, or of its file's path, in the job file */
-    const char *file; /* data file or folder, the first if there are several */
+    /* data file or folder, the first if there are several; else "memory" and the like */
+    const char *file;
     int64_t classes;  /* all values in the file are known to be in [0, classes); 0: not known */
     /* For text formats with columns or keys: their names; texts whose indices are the values. n 0:
      * none. */
@@ -119,7 +120,7 @@ typedef struct dt_row_reader {
     dt_status *(*next)(struct dt_row_source *s, void *const *row, bool *more);
     /* The file of a row, lent, if each row is a file. NULL: rows are not files. */
     const char *(*file)(const struct dt_row_source *s, int64_t row);
-    /* whether a row, or at least a line, is in memory, so that `next` need not wait for a pipe;
+    /* whether a row, or at least a line, is in memory, so that `next` rarely waits for a pipe;
      * NULL: never */
     bool (*holds)(const struct dt_row_source *s);
     /* Like `next`, but sets only s->record and reads no values. NULL: opening a data set reads all
@@ -143,7 +144,7 @@ typedef struct dt_row_source {
     void *state;
     dt_arena *arena;
     const char *path; /* path of the source, also for messages */
-    dt_inflow *file;  /* NULL: the source is a folder or pattern of files */
+    dt_inflow *file;  /* NULL: a folder or pattern of files, or the file was closed after reading */
     bool is_pipe;     /* the file is standard input */
     bool again; /* the source belongs to a data set, which may read rows again with reader->at */
     /* the format is the data set's own, so `keys` and dt_element_spec.own belong to it */

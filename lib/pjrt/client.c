@@ -25,7 +25,7 @@ struct dt_pjrt_client {
     bool is_cpu, is_confined;
 };
 
-/* ---- opening and closing ---- */
+/* ---- opening, closing, and facts about the client ---- */
 
 static dt_status *text_of(const dt_pjrt *p, const dt_pjrt_step *s, void *object, dt_str *out) {
     dt_pjrt_text_of t = {HEAD(dt_pjrt_text_of), .object = object};
@@ -223,7 +223,7 @@ dt_status *dt_pjrt_client_device(const dt_pjrt_client *c, int i, dt_pjrt_device_
     return NULL;
 }
 
-/* ---- arrays ---- */
+/* ---- arrays and events ---- */
 
 /* Returns the number that PJRT's API gives to an element type (PJRT_Buffer_Type). */
 static int type_of(dt_dtype d) {

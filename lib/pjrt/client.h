@@ -4,9 +4,9 @@
  * over the published calls; the room backend decides what a program computes and which arrays are
  * variables.
  *
- * Errors: PLUGIN if the plug-in cannot be used, as without a needed function or a device, COMPILER
- * if it refuses a program, DOES_NOT_FIT if a device has no memory left, ACCELERATOR for all other
- * errors of a device.
+ * Errors, besides those of opening: PLUGIN if the plug-in cannot be used, as without a needed
+ * function or a device, COMPILER if it refuses a program, DOES_NOT_FIT if a device has no memory
+ * left, ACCELERATOR for all other errors of a device.
  */
 #ifndef DT_PJRT_CLIENT_H
 #define DT_PJRT_CLIENT_H
@@ -64,7 +64,7 @@ typedef struct dt_pjrt_memory {
 } dt_pjrt_memory;
 dt_pjrt_memory dt_pjrt_client_memory(const dt_pjrt_client *c, int i);
 
-/* ---- arrays ---- */
+/* ---- arrays and events ---- */
 
 /* Copies the array x to device i, an index among the client's devices. After the call the memory of
  * x may change. *out is NULL after an error. */

@@ -70,7 +70,7 @@ typedef struct dt_pjrt_report {
 dt_status *dt_pjrt_compile(const dt_pjrt *p, const dt_pjrt_order *o,
                            dt_pjrt_report *out) DT_MUST_USE;
 
-/* ---- parts that tests call ---- */
+/* ---- parts that tests call, too ---- */
 
 /* Reads an optimized HLO module (with its configuration, as the API gives it), and adds what it
  * counts, such as cycles, kernels, loops and collectives, to *out. Fails with COMPILER if the bytes

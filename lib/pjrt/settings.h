@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A user's settings for a plug-in, besides its path: options for its client, by the plug-in's own
- * names, and how float32 products are computed. Plug-ins differ in the options that they take: GPU
- * plug-ins refuse unknown names and values of another kind. XLA on the CPU ignores all options.
+ * names, how float32 products are computed, and the folder of compiled programs. Plug-ins differ in
+ * the options that they take: GPU plug-ins refuse unknown names and values of another kind. XLA on
+ * the CPU ignores all options.
  */
 #ifndef DT_PJRT_SETTINGS_H
 #define DT_PJRT_SETTINGS_H

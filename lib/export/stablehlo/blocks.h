@@ -171,7 +171,7 @@ typedef struct dt_hlo_stack {
     dt_type type; /* type of a row, with the batch size in place of B */
     /* whether the stack has one more row, to which the blocks without a row of their own write */
     bool scratch;
-    /* the current value of the stack; its id is -1 until the stack is first read or written */
+    /* the current value of the stack; its id is -1 while it has none */
     dt_hlo_value value;
 } dt_hlo_stack;
 

@@ -11,7 +11,7 @@ static const dt_node *node_of(const dt_hlo_writer *w, int item) {
     return &w->plan.o->g->node[w->plan.o->item[item].node];
 }
 
-/* ---- values ---- */
+/* ---- writing an item, and its value ---- */
 
 void dt_hlo_set_value(dt_hlo_writer *w, int item, dt_hlo_value v) {
     if (w->in_body) {
@@ -236,7 +236,7 @@ static void list_ports(const dt_hlo_writer *w, dt_hlo_signature *s) {
     }
 }
 
-/* Returns the new values of a stack of states. Those that no loop has written are written now. */
+/* Returns the new values of a stack of states. Those that are not in it yet are written now. */
 static dt_hlo_value updated_stack(dt_hlo_writer *w, int stack) {
     const dt_hlo_order *o = w->plan.o;
     int updated = w->plan.stack[stack].updated, n = w->plan.stack[stack].n;
