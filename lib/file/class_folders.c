@@ -192,7 +192,8 @@ dt_status *dt_class_folders_try(dt_class_folders *x, int e) {
     return s;
 }
 
-/* Returns the path of a file; *what identifies it as "class/file". */
+/* Returns the path of a file; *what is the rest of it after the part's folder, such as
+ * "class/file". */
 const char *dt_class_folders_source(const dt_examples *base, int64_t i, const char **what) {
     const dt_class_folders *x = (const dt_class_folders *)base;
     if (i >= x->base.paths.n) return NULL;

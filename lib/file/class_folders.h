@@ -16,7 +16,7 @@
 typedef struct dt_class_folders {
     dt_examples base;
     int label;      /* index of the element of the class or, with masks, of the mask */
-    int32_t *class; /* [n] the number of each file's class; with masks n is 0 */
+    int32_t *class; /* [n] the number of each file's class; NULL: there are masks instead */
     int n, cap;
     size_t root; /* number of bytes of the folder with which each path begins */
 } dt_class_folders;

@@ -60,10 +60,10 @@ typedef struct dt_element_spec {
     /* The element is a mask of this element, an image: steps of `map` that move the image's pixels
      * move those of the mask, too. NULL: it is not a mask. */
     const char *follows;
-    dt_location at;   /* location of the element's entry, or of its file's path, in the job file */
+    dt_location at; /* location of the element's entry, or of its file's path, in the job file */
     /* data file or folder, the first if there are several; else "memory" and the like */
     const char *file;
-    int64_t classes;  /* all values in the file are known to be in [0, classes); 0: not known */
+    int64_t classes; /* all values in the file are known to be in [0, classes); 0: not known */
     /* For text formats with columns or keys: their names; texts whose indices are the values. n 0:
      * none. */
     dt_texts columns, vocabulary;

@@ -45,8 +45,8 @@ typedef struct dt_vocabulary {
 enum { DT_MOST_TOKENS = 1 << 21, DT_LONGEST_TOKEN = 1 << 16 };
 /* Returns the slot of a text in the hash table, or the free slot where it belongs. */
 uint32_t *dt_vocabulary_slot(const dt_vocabulary *v, const char *text, size_t n);
-/* Returns the number of the model's token with that text; -1: there is none. Added tokens are not
- * found. */
+/* Returns the number of the model's token with that text; -1: there is none. Added tokens that the
+ * model lacks are not found. */
 int32_t dt_vocabulary_find(const dt_vocabulary *v, const char *text, size_t n);
 
 /* ---- reading: json.c, vocabulary.c ---- */
