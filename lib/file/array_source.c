@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads NPY, IDX and NPZ from front to back. NPY and IDX have one array, for a model with one
- * input; NPZ is an archive with an array for each input. The headers have the number of rows, which
- * is checked against the data. In Fortran order, the first row is complete only at the end of the
- * array, so such an array is loaded and reordered as a whole.
+ * Reads NPY, IDX and NPZ from front to back. NPY and IDX have one array, for one element; NPZ is an
+ * archive with an array for each element. The headers have the number of rows, which is checked
+ * against the data. In Fortran order, the first row is complete only at the end of the array, so
+ * such an array is loaded and reordered as a whole.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ typedef struct arrays {
     /* the arrays' files are members of an archive; false: there is one array, in the source's
      * file */
     bool archive;
-    dt_array_file *array; /* [n] in the order of the inputs */
+    dt_array_file *array; /* [n] in the order of the elements */
 } arrays;
 
 static dt_status *check_array(const dt_array_file *a, const dt_type *t) {
@@ -31,7 +31,7 @@ static dt_status *check_array(const dt_array_file *a, const dt_type *t) {
     return NULL;
 }
 
-/* Reads the header of the array for input e, whose file is open. */
+/* Reads the header of the array for element e, whose file is open. */
 static dt_status *read_head(dt_row_source *s, int e, dt_header_reader *read_header,
                             dt_array_file *a) {
     const dt_type *t = &a->header.type;

@@ -220,8 +220,7 @@ static dt_status *put_real(writing *w, const char *key) {
     return NULL;
 }
 
-/* Writes an integer or a word. An index that is not in the vocabulary is the default_value, which
- * stands for null. */
+/* Writes an integer or a word; null for an index that no word has. */
 static void put_integer(writing *w, const char *key) {
     const dt_element_spec *c = w->column;
     const dt_texts *words = c->vocabulary.n == c->names.n ? &c->vocabulary : &c->names;
