@@ -2,10 +2,10 @@
 /*
  * Array files as a data set, with a file, or a member of an NPZ archive, for each element. The code
  * is the same for all formats that have a header. Opening reads the headers and compares the
- * declared sizes with the files before it allocates memory for rows. A plain file is not read
- * further until its rows are needed, which for training is in the feed's thread while the program
- * is compiled. A compressed file is loaded when it is opened, because only decompressing shows
- * whether it is complete.
+ * declared sizes with the files before it allocates memory for rows. Apart from checksums of an
+ * archive's members, a plain file is not read further until its rows are needed, which for training
+ * is in the feed's thread while the program is compiled. A compressed file is loaded when it is
+ * opened, because only decompressing shows whether it is complete.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -286,10 +286,11 @@ static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report 
         called[k]->times = fmin(called[k]->times + m->c[at].times * fmax(trips, 1), most_times);
 }
 
-/* ---- adding up instructions ---- */
+/* ---- adding up instructions, and reading modules ---- */
 
-/* Whether the instruction is launched as a kernel. It is not if it only names memory, is control
- * flow (also async-start, which calls a computation), or ends an asynchronous instruction. */
+/* Whether the instruction is launched as a kernel. It is not if it only names memory or orders
+ * others, is control flow (also async-start, which calls a computation), or continues or ends an
+ * asynchronous instruction. */
 static bool is_launched(const instruction *i) {
     static const char *const names[] = {"parameter",
                                         "constant",

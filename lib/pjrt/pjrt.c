@@ -20,7 +20,7 @@ enum { MAJOR = 0, MOST_OPTIONS = 3, LONGEST_MESSAGE = 2000 };
 
 #define HEAD DT_PJRT_HEAD
 
-/* ---- functions ---- */
+/* ---- functions, extensions and errors ---- */
 
 bool dt_pjrt_has(const dt_pjrt *p, dt_pjrt_slot slot) {
     return p->api->head.size >=
@@ -87,10 +87,11 @@ void dt_pjrt_destroy(const dt_pjrt *p, dt_pjrt_slot slot, void *object) {
     if (error) dt_status_free(dt_pjrt_failed(p, DT_E_PLUGIN, "destroy", error));
 }
 
-/* ---- opening and closing ---- */
+/* ---- opening, closing and versions ---- */
 
-/* Keeps XLA from writing to standard error. It would log traces for each error, and a hundred lines
- * if a CUDA file is missing. The errors that it returns are enough. */
+/* Keeps XLA from writing to standard error, unless its variable is set already. It would log traces
+ * for each error, and a hundred lines if a CUDA file is missing. The errors that it returns are
+ * enough. */
 static void be_quiet(void) { setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0); }
 
 static void set_environment(void) {

@@ -73,7 +73,7 @@ const char *dt_onnx_put(dt_onnx *o, const dt_onnx_node *node);
 const char *dt_onnx_put1(dt_onnx *o, const char *op, const char *x);
 const char *dt_onnx_put2(dt_onnx *o, const char *op, const char *x, const char *y);
 
-/* ---- constants, which are added once, the batch size, and initializers ---- */
+/* ---- constants, which are added once, the batch size, initializers and dtypes ---- */
 
 /* Makes a tensor of int64 from n numbers, (n). */
 const char *dt_onnx_ints(dt_onnx *o, const int64_t *v, int n);
