@@ -90,7 +90,8 @@ typedef struct cut {
  * the node is not such a value. */
 typedef struct whole {
     int axis;
-    bool is_part; /* the node is inside a value that was divided, so it is not divided by itself */
+    /* it was tried to divide the node, or one that contains it, so it is not tried again */
+    bool is_part;
 } whole;
 
 /* A part of a value that is assembled of steps. */
@@ -148,8 +149,8 @@ static bool is_taken(const steps *s, int i) {
 
 /* ---- sequences assembled from steps ---- */
 
-/* Returns the axis along which a pad adds zeros at the ends; -1: the pad does something else, such
- * as padding along one axis and cutting along another. */
+/* Returns the axis along which a pad adds zeros at the ends; -1: the node is no pad, or one that
+ * does something else, such as padding along one axis and cutting along another. */
 static int padded_axis(const steps *s, const dt_node *n) {
     const dt_pad_attr *a = dt_pad_of(n);
     const int axis = a ? axis_between(&node_at(s, n->in[0])->type, &n->type) : -1;
