@@ -48,8 +48,7 @@ static void put_number(dt_output *o, dt_dtype d, const char *p) {
     dt_csv_put(&o->text, dt_str_text(&number), o->delimiter, true);
 }
 
-/* Returns the word for an index; "" if it is not in the vocabulary, because it is the default_value
- * for an empty field. */
+/* Returns the word for an index; "", as for a missing value, if no word has it. */
 static const char *word_of(const dt_texts *vocabulary, dt_dtype d, const char *p) {
     int64_t place;
     dt_cast(d, DT_INT64, p, &place, 1);

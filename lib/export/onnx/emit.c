@@ -53,7 +53,7 @@ const char *dt_onnx_put2(dt_onnx *o, const char *op, const char *x, const char *
     return dt_onnx_put(o, &(dt_onnx_node){.op = op, .in = {x, y}});
 }
 
-/* ---- constants and initializers ---- */
+/* ---- dtypes, constants and initializers ---- */
 
 int64_t dt_onnx_dtype(dt_dtype dtype) {
     static const int8_t number[] = {

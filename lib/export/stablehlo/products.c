@@ -269,8 +269,8 @@ static bool is_beside(const products *p, int i) {
     return p->first[i] >= 0 && p->next[p->first[i]] >= 0;
 }
 
-/* Returns the group whose kernel term i is multiplied by; -1: it has none, or other nodes read the
- * term, too. */
+/* Returns the group whose kernel term i is multiplied by; -1: it has none, or the term cannot be
+ * joined with others. */
 static int group_of_term(const products *p, int i) {
     const dt_node *n = node_at(p, i);
     const bool is_free = dt_dot_of(n) && p->uses[i] == 1 && !is_beside(p, i);
