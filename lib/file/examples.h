@@ -66,7 +66,8 @@ typedef struct dt_examples {
     /* characters that are tokens, in order; NULL: tokens are not characters */
     const char *characters;
     bool single; /* each example is a file of its own: example i is paths.v[i] */
-    /* the warning about files or records that are left out, in the request's arena; NULL: none are */
+    /* the warning about files or records that are left out, in the request's arena; NULL: none
+     * are */
     const char *left_out;
     /* each example has to be decoded, which takes so long that threads should share the work */
     bool encoded;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies a user's settings, and converts them to the options of a client: those of the job and, for
- * GPU plug-ins, the devices that will compute and the options that JAX reads from the environment. */
+ * GPU plug-ins, the devices that will compute and the options that JAX reads from the
+ * environment. */
 #include "pjrt/settings.h"
 
 #include <math.h>

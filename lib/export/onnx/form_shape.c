@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forms of ops that create, rearrange, reduce and look up values: constants, slices, sums, gathers. */
+/* Forms of ops that create, rearrange, reduce and look up values: constants, slices, sums,
+ * gathers. */
 #include <string.h>
 
 #include "export/onnx/forms.h"
