@@ -280,8 +280,7 @@ static void leave_document(dt_generator *g) {
  * full context, the newer half. */
 static void slide(dt_generator *g) {
     if (context(g) <= g->length) return;
-    g->from = g->from == 0 && g->text.n == g->prompt ? g->text.n - g->length
-                                                     : g->from + (g->length + 1) / 2;
+    g->from = g->text.n == g->prompt ? g->text.n - g->length : g->from + (g->length + 1) / 2;
     g->kept = 0;
 }
 

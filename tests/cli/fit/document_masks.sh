@@ -67,6 +67,9 @@ done
 job 'TransformerDecoder: {intermediate_dim: 16, num_heads: 2, normalize_first: true}' a
 "$DTRAIN" generate job.yaml --prompt 'c' --max-tokens 1 --temperature 0 >alone
 "$DTRAIN" generate job.yaml --prompt 'ab#c' --max-tokens 1 --temperature 0 | sed 's/^ab#//' | cmp - alone && echo 'generate: equal'
+# of a document that is longer than the context, the last 16 tokens remain
+"$DTRAIN" generate job.yaml --prompt 'abcdefabcdefabcd' --max-tokens 3 --temperature 0 | tail -c 4 >alone
+"$DTRAIN" generate job.yaml --prompt 'ab#ffffffffffffffffffffffffffffffffffffffffabcdefabcdefabcd' --max-tokens 3 --temperature 0 | tail -c 4 | cmp - alone && echo 'long: equal'
 show validate job.yaml dataset.end_of_text=null
 show validate job.yaml dataset.end_of_text=ab --data
 job 'GRU: {units: 8, return_sequences: true}' a
