@@ -4,8 +4,6 @@
 #include "exec/attention.h"
 #include "base/size.h"
 
-/* ---- shapes ---- */
-
 bool dt_attention_fits(const dt_graph *g, int node) {
     const dt_node *n = &g->node[node];
     const dt_attention_attr *a = n->attr;
@@ -88,8 +86,6 @@ static void cut_blocks(dt_exec *x, const dt_step *step, dt_attended *a) {
         }
     }
 }
-
-/* ---- products ---- */
 
 dt_head_strides dt_attention_strides(const dt_attended *a) {
     if (a->staged)

@@ -30,7 +30,7 @@ typedef struct assembler {
     dt_fused_list *list;
 } assembler;
 
-/* ---- kernels ---- */
+/* ---- kernels and sizes ---- */
 
 const dt_kernel *dt_kernel_find(const dt_graph *g, int node) {
     static const dt_kernel *const rows[] = {
@@ -62,7 +62,7 @@ int64_t dt_piece_elements(const dt_exec *x, int node) {
     return steps ? dt_row_elements(x, node) / steps : 0;
 }
 
-/* ---- sets ---- */
+/* ---- sets and steps ---- */
 
 static dt_step *add_step(dt_group *group) {
     DT_GROW(group->step, group->cap_steps, group->n_steps + 1);
@@ -271,7 +271,7 @@ static void mark_constants(dt_exec *x) {
     free(kernel_reads);
 }
 
-/* ---- preparing ---- */
+/* ---- all steps ---- */
 
 static dt_status *prepare_step(assembler *a, dt_step *step) {
     DT_TRY(dt_reserve_check());

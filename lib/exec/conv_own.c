@@ -31,7 +31,7 @@ enum { SPACE = DT_CONV_SPACE, FEW_PLACES = 4, SMALL_RESULT = 48 /* numbers of po
  * LARGE_KERNEL: a kernel of more floats does not fit. */
 enum { SMALL_IMAGE = 1 << 16, LARGE_KERNEL = 1 << 17 };
 
-/* ---- where blocks end ---- */
+/* ---- blocks and spans ---- */
 
 static int trailing_ones(int64_t n) { return __builtin_ctzll(~(unsigned long long)n); }
 
@@ -437,7 +437,7 @@ static void run_windows(const dt_own *p, const float *x, const float *w, float *
         run_columns(p, x, w + at * p->taps * p->in, y + at, dt_min(panel, p->out - at));
 }
 
-/* ---- plans ---- */
+/* ---- plans and runs ---- */
 
 static void release(dt_conv_plan *planned) {
     dt_own *p = planned->state;

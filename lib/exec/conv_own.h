@@ -106,11 +106,11 @@ int64_t dt_own_stretch(int64_t rows, int64_t n);
 /* Replaces each n neighbouring lines by a single one if n > 1 divides their number, and if all
  * their rows are at equal distances. Otherwise changes nothing. */
 void dt_own_join_lines(dt_own_part *q, int64_t n);
-/* Returns the product of a part, without the addresses of A, B and C. */
+/* Returns the product of a part, without the addresses of A, B and C, `ldb` and `single`. */
 dt_conv_product dt_own_product(const dt_own *p, const dt_own_part *q);
 
 /* Plan and compute the gradient of the kernel (conv_own_gradient.c). Planning returns false if
- * there would be too many parts. scratch: working memory of plan.scratch bytes. */
+ * there would be too many parts or positions. scratch: working memory of plan.scratch bytes. */
 bool dt_own_gradient_plan(dt_own *p, dt_conv_plan *out);
 void dt_own_gradient_run(const dt_own *p, const float *x, const float *y, float *w, char *scratch);
 

@@ -265,8 +265,8 @@ static void run_part(const work *v, const dt_own_part *q, int64_t first, int64_t
     loops->run(&m);
 }
 
-/* Computes the part of the gradient w that belongs to one group of the convolution, summed over the
- * runs [first, end). */
+/* Computes the part of the gradient w that belongs to one group of the convolution (to all groups
+ * if it is depthwise), summed over the runs [first, end). */
 static void run_group(work v, int64_t group, int64_t first, int64_t end, float *w) {
     const dt_own *p = v.p;
     v.x += group * p->in;

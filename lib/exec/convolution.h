@@ -25,7 +25,7 @@ void dt_convolution_piece(const dt_exec *x, int node, int unit, int64_t *lo, int
  * false if it does not have that form. */
 bool dt_conv_read(const dt_exec *x, int node, int64_t images, dt_conv *out);
 
-/* ---- a kernel's gradient by a library (conv_sum.c) ---- */
+/* ---- a kernel's gradient (conv_sum.c) ---- */
 
 typedef struct dt_conv_sum {
     const dt_conv_calls *calls;

@@ -21,7 +21,7 @@
 
 #include "exec/instructions.h"
 
-/* STRETCH is the number of pairs of k in a range */
+/* STRETCH is the most pairs of k in a range */
 enum { ROWS = 6, PANEL = 64, VECTORS = PANEL / 16, APART = 16, STRETCH = 128 };
 
 static int64_t in_panels(int64_t n) { return (n + PANEL - 1) / PANEL * PANEL; }

@@ -18,7 +18,7 @@
 #include "exec/gemm.h"
 #include "exec/instructions.h"
 
-/* ---- the instruction sets ---- */
+/* ---- instructions ---- */
 
 static const dt_instructions sets[DT_ISAS] = {
 #if defined(__x86_64__)
@@ -140,7 +140,7 @@ void dt_gemm_open_own(dt_gemm_library *l, const struct dt_simd *simd) {
                            .conv = &dt_conv_own};
 }
 
-/* ---- the library ---- */
+/* ---- the library and the engine ---- */
 
 /* Resolves DT_KERNELS_AUTO: our own loops if the chosen instruction set can multiply and add in one
  * instruction (FMA), else libraries, since the loops are many times slower without it.

@@ -48,7 +48,7 @@ struct dt_exchanges {
     int wait_mark;
 };
 
-/* ---- choosing and ordering the nodes of an exchange ---- */
+/* ---- the list of exchanges ---- */
 
 /* Returns, for each node, the number of edges on the longest path to it from a node without inputs:
  * [nodes], in `scratch`. Unlike the number of its segment, this is the same on all workers. */
@@ -126,8 +126,6 @@ static int count(const dt_exec *x) {
     return n;
 }
 
-/* ---- groups that an exchange waits for ---- */
-
 static void add_part(dt_exec *x, int group, int exchange) {
     dt_group *g = &x->group[group];
     if (g->n_feeds && g->feeds[g->n_feeds - 1] == exchange) return;
@@ -169,7 +167,7 @@ void dt_exchanges_list(dt_exec *x) {
 
 bool dt_exchanges_go_beside(const dt_exec *x) { return x->exchanges && x->exchanges->beside; }
 
-/* ---- memory of exchanges ---- */
+/* ---- memory, and the order of tasks ---- */
 
 /* Whether all results of exchanges are in the arena. One in a variable's memory cannot be written
  * early, since other nodes still read the variable. */
@@ -195,7 +193,7 @@ int dt_exchanges_turn(const dt_exec *x, const dt_group *group) {
     return group->n_feeds ? group->feeds[0] : x->exchanges->n;
 }
 
-/* ---- carrying ---- */
+/* ---- carrying, recording and closing ---- */
 
 static void carry(dt_exec *x, dt_exchange *e) {
     const int64_t since = dt_span_begin(x->exchanges->track);

@@ -30,8 +30,8 @@ typedef struct dt_engine_options {
     int64_t bucket_bytes;
 } dt_engine_options;
 /* Opens an engine. Fails with KERNELS if a library that is needed cannot be loaded, or if the
- * instruction set is unknown or the processor lacks it, and with NO_MEMORY if there is no address
- * space for the library's buffers. */
+ * instruction set is unknown or the processor lacks it, and with NO_MEMORY if threads cannot be
+ * started, or there is no address space for the library's buffers. */
 dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) DT_MUST_USE;
 void dt_engine_close(dt_engine *e); /* e may be NULL */
 int dt_engine_threads(const dt_engine *e);
@@ -42,8 +42,8 @@ int64_t dt_engine_held(const dt_engine *e);
  * avx512"; "own" alone if they depend on neither. */
 const char *dt_engine_describe(const dt_engine *e);
 /* Sets a recorder. While it is switched on, lanes record each step of a run, piece by piece, and
- * their waits for each other. Lane 0 records on track "main". The recorder must exist until a call
- * with NULL. Must not be called during a run. */
+ * their waits for each other. Lane 0 records on track "main". The recorder must exist until the
+ * next call. Must not be called during a run. */
 void dt_engine_record(dt_engine *e, dt_recorder *r);
 
 /* ---- executables ---- */

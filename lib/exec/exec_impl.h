@@ -16,7 +16,7 @@ typedef struct dt_packed dt_packed;
 struct dt_engine {
     dt_pool *pool;
     const dt_simd *simd;
-    dt_kernels kernels; /* kernels chosen for this processor; not AUTO */
+    dt_kernels kernels; /* the option as choose_kernels resolves it; not AUTO */
     /* `gemm` is the library that computes matrix products. `own` is dtrain's implementation, which
      * also computes float32 products that the library refuses, unless the user named the library */
     dt_gemm_library gemm, own;
@@ -71,7 +71,7 @@ typedef enum dt_home {
     DT_HOME_ARG,
     DT_HOME_VARIABLE,
     DT_HOME_ARENA,
-    /* one piece of the value at a time is in the memory of the task that computes and reads it
+    /* each piece of the value is in the memory of the task that computes and reads it
      * (task_memory.c) */
     DT_HOME_TASK
 } dt_home;
@@ -82,14 +82,14 @@ typedef struct dt_value_slot {
     /* index of the node that owns the memory: the node itself; for a reshape or a renamed value,
      * the owner of its input; for an update in place, the variable's node */
     int owner;
-    /* the value needs memory: a kernel computes it, or it is read outside its fused step */
+    /* for computed nodes and constants: the value needs memory */
     bool stored;
     /* for DT_HOME_VARIABLE: the old value is copied into the arena first, because a result or the
      * update of another variable needs it */
     bool kept;
     /* indices of the first and the last segment that use the memory (last is the number of segments
-     * if the value must still be there after the run); for DT_HOME_TASK: of the first and the last
-     * step of the node's group that use it */
+     * if the memory is in use until the end of the run); for DT_HOME_TASK: of the first and the
+     * last step of the node's group that use it */
     int first, last;
     /* offset: in the arena or, for DT_HOME_TASK, in the memory of one task; bytes: those of the
      * value or, for DT_HOME_TASK, of its largest piece, rounded up for alignment */
@@ -125,10 +125,11 @@ typedef struct dt_kernel {
     unsigned splits;
     /* returns whether the kernel can compute the node; NULL: it can compute every node of the op */
     bool (*fits)(const dt_graph *g, int node);
-    /* calls dt_store_wide for values that must not be stored in 16 bits. NULL: neither the result
-     * nor the inputs may be stored so */
+    /* calls dt_store_wide for values that must not be stored in 16 bits. NULL, except for fused:
+     * neither the result nor the inputs may be stored so */
     void (*narrow)(dt_exec *x, int node);
-    /* sets step->state, step->scratch and step->kept; NULL: nothing to prepare */
+    /* sets what the kernel uses of step->state, step->scratch and step->kept; NULL: it uses none,
+     * or is fused */
     dt_status *(*prepare)(dt_exec *x, dt_step *step);
     void (*run)(const dt_kernel_call *c);
     void (*release)(void *state); /* frees step->state; NULL: nothing to free */
@@ -178,7 +179,8 @@ typedef struct dt_group {
 typedef struct dt_exec_task {
     /* index of the group whose steps the task runs, and of the piece that it computes */
     int group, unit;
-    /* lanes take the tasks of a segment in ascending order of this number: see dt_exchanges_turn */
+    /* a lane takes its own tasks of a segment in ascending order of this number, and then those of
+     * others: see dt_exchanges_turn */
     int turn;
     double work; /* the work of one piece of the group, in the unit of dt_group.work */
     /* number of the last run in which a lane took this task; not set in the first n_alone
@@ -217,8 +219,8 @@ struct dt_exec {
      * needs to be computed (storage.c) */
     bool *renamed;
     dt_value_slot *slot;
-    /* [nodes] current address of the node's value; NULL: it is in no memory, or only in that of
-     * tasks (view) */
+    /* [nodes] address of the node's value in the current run; NULL: it is in no memory, or only in
+     * that of tasks (view) */
     void **at;
     /* [nodes] index of the fused step that computes the node, counted over all groups; -1: no fused
      * step computes it */
@@ -257,8 +259,8 @@ struct dt_exec {
     /* value of engine->recordings when the spans of steps were registered */
     int marked;
     int run_mark;
-    /* for recorded runs, a time in nanoseconds: at first when lane 0 began to wake the other lanes,
-     * then when it had finished its own tasks */
+    /* for recorded runs, a time in nanoseconds: the start of the segments after the first n_alone,
+     * then the end of lane 0's tasks */
     int64_t since_ns;
 };
 
@@ -269,8 +271,9 @@ const dt_kernel *dt_kernel_find(const dt_graph *g, int node);
 #undef DT_KERNEL
 extern const dt_kernel dt_kernel_fused, dt_kernel_eval, dt_kernel_copy_back;
 
-/* Returns the memory from which the value of a result or of an update is read after the run: the
- * copy of a variable's old value if one is kept (dt_value_slot.kept), else the node's value. */
+/* Returns the memory from which the value of a result or of an update is read at the end of the
+ * run: the copy of a variable's old value if one is kept (dt_value_slot.kept), else the node's
+ * value. */
 const void *dt_final_value(const dt_exec *x, int node);
 /* Returns the number of elements of one row of a node's value: the product of all dimensions except
  * dimension 0. */
@@ -347,15 +350,15 @@ typedef struct dt_fused_list {
     /* index of a node over whose elements the step iterates, and of the segment in which the step
      * runs */
     int shape, segment;
-    /* nodes of other lists that this list computes as well, so that their values need no memory */
+    /* nodes of other lists that this list computes as well, instead of reading their values */
     dt_node_list again;
 } dt_fused_list;
 /* Whether a node is a sum over each tile of the batch (DT_CUT_TILES) that a fused step can compute
  * together with the sum's input. The sum's shape differs from the shape over which the step
  * iterates. */
 bool dt_is_fused_sum(const dt_graph *g, int node);
-/* Decides about values that one list computes and another one reads: either stores them
- * (slot[].stored), or lets the other list compute them again (recompute.c). */
+/* Decides about values that one list computes and another one reads: stores them (slot[].stored),
+ * or lets the other list compute them again, or both (recompute.c). */
 void dt_plan_recomputing(dt_exec *x, dt_fused_list *list, int n_lists);
 /* Makes a fused step. slot[].stored says which results it writes to memory. */
 dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step) DT_MUST_USE;

@@ -30,8 +30,8 @@ typedef struct dt_panels {
 } dt_panels;
 
 /* The state of a panel, in `room`: the version, once it is packed; version + 1, while a product
- * packs it. A product that finds it BUSY packs the panel for itself. One for which it is NEW packs
- * it, and then stores the version. */
+ * packs it. A product that finds it BUSY does without it. One for which it is NEW packs it, and
+ * then stores the version. */
 typedef _Atomic uint32_t dt_panel_state;
 typedef enum dt_panel_claim { DT_PANEL_PACKED, DT_PANEL_NEW, DT_PANEL_BUSY } dt_panel_claim;
 static inline dt_panel_claim dt_panel_take(dt_panel_state *s, uint32_t version) {

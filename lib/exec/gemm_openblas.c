@@ -34,8 +34,6 @@ typedef struct product {
     const api *blas;
 } product;
 
-/* ---- finding the library ---- */
-
 /* The value of BUFFER_SIZE in OpenBLAS's common_x86_64.h. If there is not enough memory for the
  * buffer, the library tries to get it again and again, without end. */
 #define BUFFER_BYTES ((size_t)128 << 20)
@@ -85,8 +83,6 @@ static bool bind(api *a, void *library) {
     return BIND(sgemm, "cblas_sgemm") && BIND(set_num_threads, "openblas_set_num_threads") &&
            BIND(get_config, "openblas_get_config") && BIND(get_corename, "openblas_get_corename");
 }
-
-/* ---- products ---- */
 
 static dt_status *plan(const dt_gemm_library *l, const dt_gemm *g, void **out) {
     const int64_t size[] = {g->m, g->n, g->k, g->lda, g->ldb, g->ldc};

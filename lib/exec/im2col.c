@@ -104,7 +104,7 @@ static void read_sizes(convolution *v, const dt_convolution_attr *a, const dt_ty
     }
 }
 
-/* ---- tiles ---- */
+/* ---- tiles and plans ---- */
 
 /* Divides rows of A, and runs first to first + runs - 1 of each, into tiles. */
 static tiling tile(const convolution *v, int64_t rows, int64_t first, int64_t runs) {

@@ -18,7 +18,7 @@
  * in 16 bits otherwise, one head at a time is converted to float32 in scratch (staged), and its
  * results are converted back. Operands of float32 are read in place.
  *
- * The three gradients need the same P and dS. So of the gradients of one attention whose pieces are
+ * The three gradients share P and dS. So of the gradients of one attention whose pieces are
  * computed in the same tasks, the step of the first one computes all, and the steps of the others
  * compute nothing.
  */
@@ -27,25 +27,28 @@
 #include "exec/attention.h"
 #include "base/size.h"
 
-/* ---- running ---- */
+/* ---- heads, and the forward pass ---- */
 
 /* One head of queries of one example. Several of them may share a head of keys, whose gradients
  * are summed. */
 typedef struct head {
     const dt_kernel_call *c;
     const dt_attended *a;
-    /* address of the head's first feature in each operand (see dt_head_strides) */
+    /* addresses of the head's first feature in each operand, or in its copy in scratch if staged
+     * (see dt_head_strides); dy: NULL in the forward pass */
     const char *query, *key, *value, *dy;
     const int32_t *position;
-    char *y, *gradient[3]; /* addresses in the results; a gradient is NULL if it is not needed */
-    /* p: the weight of each key for each query; ds: the gradient of the scores; arrays [queries of
-     * the block][keys of the block] */
+    /* y: address of the result, or in scratch if staged; not set in the backward pass. gradient:
+     * addresses of the gradients; that of the query is in scratch if staged; NULL: not needed */
+    char *y, *gradient[3];
+    /* p: the scores of each key for each query, then the weights; ds: in the backward pass, the
+     * gradient of the scores; arrays [queries of the block][keys of the block] */
     float *p, *ds;
     /* working memory for rows that are converted to float32; used if dt_attended.staged is set */
     float *room;
-    uint16_t *half; /* memory for p or ds, rounded to bfloat16 for products with 16-bit operands */
-    /* (keys, features) sums over blocks for the gradients of keys and values; NULL: they are added
-     * up in the result itself */
+    uint16_t *half; /* memory for p or ds, rounded to bfloat16 for products (`narrow`) */
+    /* (keys, features) sums over blocks for the gradients of keys and values (DT_OF_KEY,
+     * DT_OF_VALUE); NULL: they are added up in the result itself */
     float *sum[3];
 } head;
 

@@ -37,7 +37,7 @@ typedef struct convolution {
     void *products;
 } convolution;
 
-/* ---- convolutions that have a kernel ---- */
+/* ---- nodes that these kernels compute ---- */
 
 static bool has_products(const dt_convolution_attr *a) {
     int last = a->n_spatial + 1;
@@ -57,7 +57,8 @@ static bool fits(const dt_graph *g, int node) {
            (cut < 0 || cut == DT_CUT_TILES);
 }
 
-/* Whether examples are contiguous in lhs and in the result, so that a piece is a range of them. */
+/* Whether `fits`, and examples are contiguous in lhs and in the result, so that a piece is a range
+ * of them. */
 static bool fits_rows(const dt_graph *g, int node) {
     const dt_convolution_attr *a = g->node[node].attr;
     return fits(g, node) && a->lhs_batch == 0 && a->out_batch == 0;
@@ -207,7 +208,7 @@ static void run_eval(const dt_kernel_call *c) {
     dt_convolution_eval(dt_convolution_attr_of(n), &in[0], &in[1], &y);
 }
 
-/* ---- the kernel ---- */
+/* ---- the kernels ---- */
 
 static dt_status *prepare(dt_exec *x, dt_step *step) {
     convolution *v = dt_arena_new(x->arena, convolution);

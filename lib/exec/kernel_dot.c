@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dot_general as one matrix product. That is possible if the contracted dimensions of each operand
- * are adjacent, at its front or at its end: all others then flatten to rows and columns. If they
- * are in the middle of the first operand, there is a product for each index of the dimensions
- * before them. Pieces are ranges of the result's first dimension, or of its time steps:
+ * dot_general without batch dimensions, as one matrix product. That is possible if the contracted
+ * dimensions of each operand are adjacent, at its front or at its end: all others then flatten to
+ * rows and columns. If they are in the middle of the first operand, there is a product for each
+ * index of the dimensions before them. Pieces are ranges of the result's first dimension, or of its
+ * time steps:
  *
  *     (B, k) x (k, n)      rows of A             activations of layers
  *     (B, m)' x (B, n)     columns of A          weight gradients: every piece sums over all rows
@@ -20,7 +21,7 @@ typedef struct side {
          * dimensions before these, if there are also free ones after them; `free` of the other free
          * dimensions */
         contracted;
-    bool front; /* free dimensions follow the contracted ones */
+    bool front; /* free dimensions follow the contracted ones; for b also if there are none */
 } side;
 
 /* Whether the listed dimensions are adjacent and in order. */

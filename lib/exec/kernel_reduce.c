@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums, maxima and minima of floats over any set of dimensions, of all rows or of each segment, and
- * the index of the largest value.
+ * Sums, maxima and minima of floats over any set of dimensions, of all rows or of each segment;
+ * also the index of the largest value, broadcasts of segments' values to their rows, and sums of
+ * squared differences from the mean.
  *
  * Adjacent dimensions are joined to extents, which are kept (K) or reduced (R) alternately. The
  * first extents decide which method is used:
@@ -90,7 +91,7 @@ static int64_t room_of(const extent *e, int n) {
 /* Returns the number of floats of working memory that reduction_run needs besides the result. */
 static int64_t reduction_room(const reduction *r) { return room_of(r->extent, r->n); }
 
-/* ---- steps ---- */
+/* ---- steps, and the kernel reduce ---- */
 
 /* The reduction that remains to be done, of the elements at `at` with the n extents e, which are
  * read by `load`. */

@@ -42,7 +42,7 @@ typedef struct tree {
     dt_product *product; /* [units][2] products for shards of size[0] and of size[1] examples */
     int64_t size[2];
     int64_t m, n;       /* sizes of the whole product */
-    size_t piece_bytes; /* bytes of the largest piece of the result */
+    size_t piece_bytes; /* bytes of the largest piece of a tree node's sum */
     /* a library or our own loops compute the gradient of a convolution's kernel; false: eval
      * does */
     bool by_library;
@@ -55,7 +55,7 @@ typedef struct tree {
 /* ---- the form of a sum ---- */
 
 /* Returns the number of summed dimensions if these are the first ones but not all, as for a bias
- * (batch and pixels); 0: other dimensions are summed. */
+ * (batch and pixels), and none is 0; else 0. */
 static int leading_dims(const dt_reduce_attr *a, const dt_type *in) {
     int n = 0;
     while (n < in->rank && a->dims & 1u << n && in->dim[n]) n++;

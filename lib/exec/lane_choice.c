@@ -20,7 +20,8 @@ enum {
     MOST_PAUSE = 2,
     LEAST_HOLD = 32,
     MOST_HOLD = 128, /* the most blocks between two trials, unless a trial cost more (PER_LOST) */
-    /* if a trial lost the time of n runs, at least n times this many runs follow without a trial */
+    /* if the last block of a trial lost the time of n runs, about n times this many runs, or more,
+     * follow without a trial */
     PER_LOST = 100,
     WINS = 4,
     LOSSES = 2, /* number of losses that ends a trial */

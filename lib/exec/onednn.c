@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds oneDNN and its functions (onednn.h). */
+/* Loads oneDNN, and describes arrays to it (onednn.h). */
 #include "exec/onednn.h"
 
 #include <dlfcn.h>

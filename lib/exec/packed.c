@@ -48,8 +48,6 @@ static int64_t bytes_of(const dt_exec *x, const dt_packed *p) {
     return floats * (int64_t)sizeof *p->panels.room;
 }
 
-/* ---- compiling ---- */
-
 static bool is_same(const dt_packed *p, const dt_packed *q) {
     return p->variable == q->variable && p->exec == q->exec && p->node == q->node &&
            p->g.n == q->g.n && p->g.k == q->g.k && p->g.trans_b == q->g.trans_b &&
@@ -65,8 +63,7 @@ static dt_packed *find_packed(dt_engine *e, const dt_packed *wanted) {
     return e->packed = p;
 }
 
-/* Returns the index in g->state of the variable whose value a node has; -1: the value is
- * computed. */
+/* Returns the index in g->state of the variable whose value a node has; -1: of none. */
 static int state_of(const dt_graph *g, int node) {
     const int named = dt_named_by(g, node);
     for (int i = 0; i < g->n_states; i++)
@@ -84,7 +81,7 @@ static bool may_share(const dt_exec *x, const dt_gemm *g) {
 }
 
 /* Describes the packed matrix that products by the node's value share. s: the variable that the
- * node is; NULL: it is computed. */
+ * node is; NULL: it is none. */
 static dt_packed wanted_by(const dt_exec *x, int node, const dt_gemm *g, const dt_state *s) {
     dt_packed p = {.g = *g, .variable = s ? s->variable : NULL, .exec = s ? NULL : x};
     p.node = s ? -1 : dt_named_by(x->g, node);
@@ -122,8 +119,6 @@ void dt_packed_release(dt_exec *x) {
     }
     free(x->packed);
 }
-
-/* ---- runs ---- */
 
 /* A shared panel is written to memory, whereas one that a product packs for itself stays in the
  * cache. So a value that each run changes is shared only if it has at least this many products. */

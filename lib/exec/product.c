@@ -35,7 +35,7 @@ struct dt_tiles {
     bool packs; /* both operands are bfloat16 and multiplied without conversion */
     /* the library's plans for tiles. The first three indices say whether a tile is the smaller last
      * one along m, along n and along k, the fourth whether the product is added to C. NULL if there
-     * is no such tile */
+     * is no such tile, or `packs` is set */
     void *plan[2][2][2][2];
     int64_t for_library; /* number of floats of working memory that the library's plans need */
 };
@@ -146,7 +146,7 @@ int64_t dt_product_panels(const dt_gemm *g) {
     return tiles_along(g, K) * tiles_along(g, N) * (room_of_tile(g) + 1);
 }
 
-/* ---- working memory ---- */
+/* ---- working memory and plans ---- */
 
 /* The functions room_of_* return the floats that parts of scratch take: for a tile of A, for one of
  * B, and for a panel of C. */

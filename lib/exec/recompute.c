@@ -35,14 +35,15 @@ typedef struct planner {
     /* [nodes] whether the node's value must be in memory: a kernel or a fused step of another shape
      * reads it, or it is a result or an update */
     bool *must;
-    /* [nodes] the segment in which the node's memory is overwritten; INT_MAX: never */
+    /* [nodes] the segment in which the variable of the node is updated in place; INT_MAX: none */
     int *overwritten;
 } planner;
 
 /* The ops and arrays from which a value can be computed again. */
 typedef struct recipe {
     int n_ops, n_arrays, op[MOST_OPS], array[MOST_ARRAYS];
-    /* index of the first segment that overwrites one of the arrays; INT_MAX: none does */
+    /* index of the first segment that updates one of the variables read in place; INT_MAX: none
+     * does */
     int until;
     bool fits;
 } recipe;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records runs for a trace. Each step of the executable has a kind of span (a mark), which is
- * created in the first run after a recorder was set. A mark has the nodes that the step computes,
- * and the shape and layer of the last one. A span is one piece of the step on one lane. Waiting
- * between segments is recorded, too.
+ * Prints executables, and records runs for a trace. Each step of the executable has a kind of span
+ * (a mark), which is created in the first run after a recorder was set. A mark has the nodes that
+ * the step computes, without those of other steps that it computes again, and the shape and layer
+ * of the last one. A span is one piece of the step on one lane. Waiting between segments is
+ * recorded, too.
  *
  *     main      | train  [ dot_general ][ multiply, add ][ wait ][ dot_general ][ wait ] |
  *     worker 1          [ dot_general ][ dot_general     ]      [ dot_general      ]
@@ -16,9 +17,6 @@
 #include "exec/exec_impl.h"
 
 /* ---- an executable as text ---- */
-
-/* Prints an executable as text: segments, groups and their steps, and the memory of values. The
- * text does not depend on the number of lanes. */
 
 /* Prints the op, input types and type of a node: " add (f32[34,4], f32[34,4]) -> f32[34,4]". */
 static void print_op(const dt_exec *x, const dt_node *n, int node, dt_str *out) {
@@ -85,8 +83,6 @@ void dt_exec_print(const dt_exec *x, dt_str *out) {
     print_memory(x, out);
 }
 
-/* ---- recording ---- */
-
 enum { LANE_ROOM = 1 << 17, MOST_NAMES = 4 };
 
 /* ---- starting and ending a recording ---- */
@@ -112,12 +108,13 @@ void dt_engine_record(dt_engine *e, dt_recorder *r) {
 
 /* ---- marks: kinds of spans ---- */
 
-/* The list of nodes that a step computes. */
+/* The nodes of a step (list_nodes). */
 typedef struct nodes {
     int n, *v;
 } nodes;
 
-/* Lists the nodes of a step: all nodes of a fused step, none of a copy. */
+/* Lists the nodes of a step: those of a fused step without the ones that it computes again, none of
+ * a copy. */
 static void list_nodes(const dt_exec *x, const dt_step *step, nodes *out) {
     out->n = 0;
     if (step->kernel == &dt_kernel_copy_back) return;
@@ -153,7 +150,7 @@ static void put_nodes(const dt_exec *x, const nodes *list, dt_json *j) {
     dt_str_release(&text);
 }
 
-/* Writes what a span of the step shows: layer and shape of the last node that it computes, the
+/* Writes facts about a step for its spans: layer and shape of the last node, if there is one, the
  * kernel's name, and the nodes. */
 static void put_facts(const dt_exec *x, const dt_step *step, const nodes *list, dt_json *j) {
     dt_str shape = {0};

@@ -65,7 +65,7 @@ static void deal(dt_exec *x, dt_segment *s, int lanes) {
     free(lane_of);
 }
 
-/* ---- compiling ---- */
+/* ---- executables ---- */
 
 dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) {
     dt_arena *arena = dt_arena_create();
@@ -235,8 +235,6 @@ static void place_arguments(dt_exec *x, const dt_view *arg) {
             place_argument(x, i, x->at[x->slot[i].owner]);
 }
 
-/* ---- running a step ---- */
-
 static void keep_old_values(const dt_exec *x) {
     for (int i = 0; i < x->g->n_states; i++) {
         const dt_value_slot *s = &x->slot[x->g->state[i].node];
@@ -257,8 +255,9 @@ static bool chooses_lanes(const dt_exec *x) {
     return dt_engine_threads(x->engine) > 1 && !x->exchanges;
 }
 
-/* Runs the segments from x->n_alone on: on lane 0 alone, or on all lanes. Passes the time to
- * dt_lane_choice_ran, except for recorded runs, since recording takes time. */
+/* Runs the segments from x->n_alone on: on lane 0 alone, or on all lanes. If measurements choose
+ * the lanes, passes the time to dt_lane_choice_ran, except for recorded runs, since recording takes
+ * time. */
 static void run_lanes(dt_exec *x) {
     const int64_t since = dt_now_ns();
 

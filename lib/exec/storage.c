@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the values that are stored in 16 bits. The program computes in float32; pass/upcast.c has
- * inserted a reduce_precision wherever a float16 or bfloat16 is computed. Storing a value in 16
- * bits loses nothing if it
+ * Chooses the values that are stored in 16 bits, and places values in memory. The program computes
+ * in float32; pass/upcast.c has inserted a reduce_precision wherever a float16 or bfloat16 is
+ * computed. Storing a value in 16 bits loses nothing if it
  *
  *     has 16 bits anyway, because it is the result of a reduce_precision, or its elements are
  *     elements of such values (traits.exact); or
@@ -28,8 +28,7 @@ typedef struct storage {
     /* [nodes] the 16-bit type that represents all elements of the node exactly; FLOAT32: none is
      * known */
     dt_dtype *exact;
-    /* [nodes] the 16-bit type to which all readers round the node; FLOAT32: there is none, because
-     * readers do not round or round to different types */
+    /* [nodes] the 16-bit type to which all readers round the node; FLOAT32: there is none */
     dt_dtype *wanted;
     bool *is_read;
 } storage;
@@ -50,8 +49,7 @@ static bool is_number_of(double value, dt_dtype d) {
 }
 
 /* Returns the narrow type that represents the float32 inputs of an exact op exactly. Constants must
- * be representable in the type of the others. FLOAT32: the types differ, one is not narrow, or all
- * inputs are constants. */
+ * be representable in the type of the others. FLOAT32: there is none. */
 static dt_dtype exact_inputs(const storage *s, const dt_node *n) {
     const dt_graph *g = s->x->g;
     dt_dtype all = DT_BOOL;
@@ -190,7 +188,7 @@ static bool is_renamed(const dt_exec *x, int node) {
     return dt_is_name(&x->g->node[node]) || x->renamed[node];
 }
 
-/* ---- for kernels of float32 ---- */
+/* ---- conversions ---- */
 
 dt_strip_op dt_strip_load(dt_dtype d) {
     switch (d) {
@@ -225,14 +223,12 @@ void dt_store_floats(const dt_exec *x, int node, int64_t to, int64_t n, const fl
         x->engine->simd->strip[dt_strip_store(x->type[node].dtype)](at, from, NULL, NULL, n);
 }
 
-/* ---- offsets in the arena ---- */
+/* ---- homes and lifetimes ---- */
 
 /*
  * Sets where the memory of each value is: in an argument, in a variable, in the arena for stored
- * values, or nowhere. A renamed value shares the memory of its input. In the arena every value gets
- * an offset, such that values whose lifetimes have a segment in common do not overlap. Larger
- * values are placed first, each at the lowest free offset. Lifetimes are counted in segments, since
- * the pieces of a segment run in any order.
+ * values, or nowhere. A renamed value shares the memory of its input. (Lifetimes, below, are
+ * counted in segments, since the pieces of a segment run in any order.)
  */
 
 static void find_homes(dt_exec *x) {

@@ -15,7 +15,7 @@
 
 #include "exec/strip_program.h"
 
-/* ---- registers ---- */
+/* ---- registers and operands ---- */
 
 /* The numbers of the vector registers: 0 .. VALUES - 1 for results of instructions; from TEMPORARY
  * on for the loaded inputs X, Y, Z; from SCRATCH on for the temporaries T, U, V. */
@@ -109,7 +109,7 @@ static void emit_store(const emitter *e, int from, dt_vex_operand to, dt_strip_o
 }
 
 /* Returns the operand by which an instruction reads its input: a register or, if the op takes one
- * instruction and the input is its last operand, memory. */
+ * instruction that can read the input there, memory. */
 static dt_vex_operand emit_input(const emitter *e, const dt_strip_code *code, int k) {
     const dt_strip_line *l = dt_strip_row_of(e->p, code);
     dt_vex_operand at = operand_of(e, code->in[k]);
@@ -156,7 +156,7 @@ static int free_register(emitter *e, const dt_strip_code *c) {
     return latest;
 }
 
-/* ---- instructions ---- */
+/* ---- instructions and loops ---- */
 
 static void emit_result(emitter *e, int i) {
     const dt_strip_result *r = &e->p->result[i];
@@ -205,8 +205,8 @@ static void emit_sum(const emitter *e, const dt_strip_sum *s) {
     emit_store(e, sum, sums, DT_S_COPY);
 }
 
-/* Emits prefetches of the next strip of the arrays that are too large for the cache (operand.far),
- * because processors do not prefetch beyond a page. */
+/* Emits prefetches of the next strip of the pass' arrays that are too large for the cache
+ * (operand.far), because processors do not prefetch beyond a page. */
 static void emit_prefetches(const emitter *e) {
     for (int o = 0; o < e->p->n_operands; o++)
         for (int k = 0; k < e->pass->n_streams && e->p->operand[o].far; k++)
@@ -257,7 +257,7 @@ static void emit_pass(emitter *e) {
     dt_code_bytes(c, "\xc5\xf8\x77\x41\x5f\x41\x5e\x41\x5d\x41\x5c\x5d\x5b\xc3", 14);
 }
 
-/* ---- readers of values ---- */
+/* ---- readers of values, and all passes ---- */
 
 static void note_reading(emitter *e, int in, int reader, bool here) {
     if (in < 0) return;

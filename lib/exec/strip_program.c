@@ -140,7 +140,8 @@ typedef struct builder {
     /* [nodes] whether the program computes the node although it belongs to another list
      * (dt_fused_list.again) */
     bool *again;
-    /* the longest period of a repeated operand or of a sum, or row of an INSIDE operand, so far */
+    /* the longest period of a repeated operand or of a sum, or row of an INSIDE operand that a
+     * strip can hold, so far */
     int64_t longest;
 } builder;
 
@@ -254,7 +255,7 @@ static void forward_copies(dt_strip_program *p) {
     free(to);
 }
 
-/* ---- registers ---- */
+/* ---- registers, strips and the step ---- */
 
 static int take_register(dt_strip_program *p, bool *busy) {
     for (int r = 0; r < p->n_regs; r++)

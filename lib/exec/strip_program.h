@@ -29,10 +29,10 @@ typedef struct dt_strip_operand {
     /* index of the register that the operand is loaded into; -1: instructions read the operand
      * from memory */
     int reg;
-    /* a loop in C reads the operand, so it is loaded into its register, if it has one; generated
-     * loops convert it when they read it */
+    /* a loop in C reads the operand, so a whole array is loaded into its register, if it has one;
+     * generated loops convert its elements when they read them */
     bool laid_out;
-    /* whether the operand's array is too large for the caches, so that it is prefetched */
+    /* whether the operand's array is prefetched, because it is too large for a core's cache */
     bool far;
 } dt_strip_operand;
 
@@ -64,7 +64,7 @@ typedef struct dt_strip_pass {
     int from, to;
     /* whether the pass can be a generated loop: all of its instructions have vector instructions */
     bool loop;
-    bool sums; /* the pass computes the program's sums */
+    bool sums; /* the pass' generated loop computes the program's sums */
     int at;    /* offset of the pass' code in the executable's code, in bytes */
     int n_streams, stream[DT_PASS_STREAMS]; /* nodes whose memory the loop reads or writes */
 } dt_strip_pass;
@@ -158,8 +158,9 @@ typedef struct dt_strip_format {
     dt_strip_row pack;
 } dt_strip_format;
 
-/* The vector instructions of each op. The register R of the result may be that of an input, so only
- * the last instruction that reads X, Y or Z, or a later one, writes R. */
+/* The vector instructions of each op; an empty list: it has none. The register R of the result may
+ * be that of an input, so only the last instruction that reads X, Y or Z, or a later one, writes
+ * R. */
 extern const dt_strip_row dt_strip_rows[DT_S_COUNT];
 /* How elements are loaded and stored, for DT_S_COPY and each conversion. */
 extern const dt_strip_format dt_strip_formats[DT_S_COUNT];

@@ -3,7 +3,7 @@
  * Ops as vector instructions, one row for each op. They round as the op's loop in C does (op/ops.h,
  * simd/math.h): products and sums are not fused, and operations keep their order, so bits are the
  * same. An op without a row is run by its loop in C. Long ops, such as exp, would not become
- * faster.
+ * faster. The second half of the file divides programs into passes.
  */
 #include "exec/strip_program.h"
 
@@ -128,12 +128,6 @@ const dt_strip_format dt_strip_formats[DT_S_COUNT] = {
 
 /* ---- passes ---- */
 
-/*
- * Divides a strip program into passes over memory. Consecutive instructions that all have vector
- * instructions become one loop, if there are enough registers for the addresses of its arrays. Each
- * of the other instructions has its own loop in C.
- */
-
 int dt_strip_stream(const dt_strip_program *p, int in) {
     if (in >= 0) return p->result[in].reg < 0 ? p->result[in].store : -1;
     return p->operand[-1 - in].layout == DT_STRIP_WHOLE ? p->operand[-1 - in].node : -1;
@@ -160,6 +154,11 @@ static bool extend(const dt_strip_program *p, dt_strip_pass *pass, int i) {
     return fits;
 }
 
+/*
+ * Divides a strip program into passes over memory. Consecutive instructions that all have vector
+ * instructions become one loop, if there are enough registers for the addresses of its arrays. Each
+ * of the other instructions has its own loop in C.
+ */
 static void find_passes(dt_strip_program *p) {
     for (int i = 0; i < p->n_code; i++) {
         bool loop = dt_strip_rows[p->code[i].op][0].what != DT_VEX_NONE;

@@ -60,8 +60,8 @@ static void load_rows(const dt_simd *simd, const dt_sum_source *s, int64_t row, 
 }
 
 /* Computes the sums of s->n columns. With the rows that are added side by side, they are at most
- * DT_SUM_WIDE floats. Arrays on the stack are only as large as this sum needs, because stacks of
- * threads may be small. */
+ * DT_SUM_WIDE floats. `level` and `room` are not larger than a sum of this kind needs, because
+ * stacks of threads may be small. */
 static void sum_columns(const dt_simd *simd, const dt_sum_source *s, float *to) {
     const int64_t abreast = rows_abreast(s->stride),
                   blocks = (s->rows - 1) / (DT_SUM_ROWS * abreast) + 1;

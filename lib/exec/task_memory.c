@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of values that are only read by the task that computes them. Only the pieces that are
- * being computed have memory, each from the step that writes it to the last step that reads it:
+ * Memory of values that are only read by the task that computes them. Usually only the pieces that
+ * are being computed have memory, each from the step that writes it to the last step that reads it:
  *
  *     segment 0    h = x W    y = relu(h)    z = y V    dz    dy = dz V'    dh
  *     segment 1    dW = x' dh     dV = y' dz
@@ -22,8 +22,8 @@
 #include "base/size.h"
 #include "op/segment.h"
 
-/* A number of bytes that no system has. Values that are not smaller stay in the arena, where the
- * total becomes INT64_MAX and is refused. */
+/* A number of bytes that no system has. Values that are not smaller stay in the arena, so that sums
+ * here do not overflow. */
 #define TOO_MUCH (INT64_C(1) << 48)
 
 /* ---- values that task memory holds ---- */

@@ -54,8 +54,6 @@ static const insn insns[DT_VEX_COUNT] = {
     [DT_VEX_STORE_128] = {2, 1, 0x7f, 0, false, false},
 };
 
-/* ---- bytes ---- */
-
 void dt_code_bytes(dt_code *c, const char *bytes, int n) {
     DT_GROW(c->text, c->cap, c->n + n);
     memcpy(c->text + c->n, bytes, (size_t)n);
@@ -114,8 +112,6 @@ void dt_code_land(dt_code *c, int hole, int target) {
     int32_t distance = target - (hole + 4);
     memcpy(c->text + hole, &distance, sizeof distance);
 }
-
-/* ---- memory ---- */
 
 void dt_code_seal(dt_code *c) {
     void *at = c->n > 0 ? mmap(NULL, (size_t)c->n, PROT_READ | PROT_WRITE,

@@ -43,8 +43,8 @@ typedef struct tile {
     float *buffer;     /* sums of blocks, as an array (DT_CONV_LEVELS, rows, vectors, W) */
 } tile;
 
-/* Which values of A are adjacent in memory: the columns of a row, the two rows of a pair, or
- * none. */
+/* Which values of A are known to be adjacent in memory: the columns of a row, the two rows of a
+ * pair, or none. */
 typedef enum order { BY_ROW, BY_K, SINGLE, ORDERS } order;
 
 /* The properties of a tile that are constants where it is compiled. */
@@ -264,8 +264,8 @@ typedef struct cursor {
     int64_t line, row;
 } cursor;
 
-/* Sets the addresses a and c of a tile to those of n rows, beginning with *at, and with column
- * `column` of C. Sets *at to the row after them. */
+/* Sets the addresses a and c of a tile to those of each pair of n rows, beginning with *at, and
+ * with column `column` of C. Sets *at to the row after them. */
 static ALWAYS_INLINE void find_rows(const dt_conv_product *p, cursor *at, int64_t n, int64_t column,
                                     tile *t) {
     const dt_conv_line *l = &p->line[at->line];
@@ -289,8 +289,8 @@ static ALWAYS_INLINE void find_rows(const dt_conv_product *p, cursor *at, int64_
     at->row -= p->each;
 }
 
-/* Sets the addresses a and c, and the taps, of a tile of n rows if `single` is set, beginning with
- * row `first` and column `column` of C. */
+/* Like find_rows, for products whose dt_conv_product.single is not 0: sets the addresses a and c,
+ * and the taps, of each of n rows, beginning with row `first`, and with column `column` of C. */
 static void find_singles(const dt_conv_product *p, int64_t first, int64_t n, int64_t column,
                          tile *t) {
     t->taps = 0;
@@ -324,10 +324,10 @@ static void run_panel(const dt_conv_product *p, const cut *c, const int64_t rang
 }
 
 #if defined(__FMA__) && !defined(__AVX512F__)
-/* ---- products of few columns of A ---- */
+/* ---- products of few columns of A, and all products ---- */
 
 /* With at most so many columns of A, setting up a tile takes as long as its products, so run_few is
- * used. */
+ * used where it can be. */
 enum { FEW = 32 };
 
 /* The n columns of A. Column i is a[i] floats behind the beginning of a row; it is multiplied by

@@ -22,7 +22,7 @@
 
 /* These numbers were measured on AVX-512 (Zen 4). No bit of a result depends on them. */
 enum {
-    MOST_PACKED = 1 << 21, /* largest number of floats of B that are packed at the same time */
+    MOST_PACKED = 1 << 21, /* about the most floats of B that a product packs for itself */
     BLOCK_A = 1 << 16,     /* number of floats of A that stay in the second-level cache */
     /* largest number of floats of A, instead of BLOCK_A, if all rows are then one part */
     MOST_OF_A = 1 << 17,
@@ -35,8 +35,8 @@ enum {
      * products share are packed at any number of rows. */
     ROWS_WELL = 140,
     ROWS_BADLY = 42,
-    /* most columns of a part, if B is packed anew for each part, or is read from shared panels and
-     * k takes several passes */
+    /* most columns of a part (and at most a vector more), if B is packed anew for each part, or is
+     * read from shared panels and k takes several passes */
     MOST_COLUMNS = 512,
     LEVELS = 64
 };
@@ -92,7 +92,7 @@ static cut cut_of(const dt_gemm *g, bool kept) {
     c.packs_b = kept ? g->trans_b : packing_pays(g, g->m);
     c.packs_a = ceil_of(g->n, panel) >= (a_lies_badly ? PANELS_BADLY : PANELS_WELL);
     if (kept && c.depth < g->k) c.columns = dt_min(g->n, MOST_COLUMNS / panel * panel);
-    /* then one panel is packed at a time, into the memory of the one before it */
+    /* without keeps_b, a panel is packed into the memory of the one before it */
     if (kept || !c.packs_b || c.rows == g->m) return c;
     c.keeps_b = MOST_PACKED / g->k >= dt_min(g->n, 2 * panel);
     const int64_t most = c.keeps_b ? MOST_PACKED / g->k : MOST_COLUMNS;
@@ -100,7 +100,7 @@ static cut cut_of(const dt_gemm *g, bool kept) {
     return c;
 }
 
-/* ---- working memory ---- */
+/* ---- working memory and panels ---- */
 
 static int64_t padded(int64_t n) { return ceil_of(n, W) * W; }
 
@@ -381,8 +381,8 @@ static float *packed_at(const work *w, const part *p, int64_t j) {
     return w->room_b + (w->cut.keeps_b ? p->from * padded(p->columns) + j * p->k : 0);
 }
 
-/* Returns the memory that the panel of a part at column j is read from; nothing if it is
- * transposed. */
+/* Returns the memory that the panel of a part at column j is read from; nothing if it is packed
+ * anew from a transposed B. */
 static fetched memory_of_panel(const work *w, const part *p, int64_t j) {
     const panel b = panel_at(w, p, j);
     const int64_t bytes = b.k * b.vectors * W * (int64_t)sizeof(float);
@@ -396,7 +396,7 @@ static fetched memory_of_panel(const work *w, const part *p, int64_t j) {
 }
 
 /* Returns the memory of a part's rows of A from number `from` of their floats on, as many as a
- * panel has columns at most; nothing if `from` is less than 0 or more than they have. */
+ * panel has columns at most; nothing if `from` is less than 0 or behind their end. */
 static fetched memory_of_a(const work *w, const part *p, int64_t from) {
     const bool k_first = w->g->trans_a;
     const int64_t rows = k_first ? p->k : p->rows, floats = k_first ? p->rows : p->k,
@@ -409,7 +409,7 @@ static fetched memory_of_a(const work *w, const part *p, int64_t from) {
 
 static void find_each(fetched *f, const part *p) { f->each = (f->rows.n << 32) / p->rows; }
 
-/* ---- panels that products share ---- */
+/* ---- panels that products share, and the product ---- */
 
 /* Returns an array in the room of the panels: element 0 counts the products that have begun, and
  * the others are the states of the panels. */

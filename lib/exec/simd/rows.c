@@ -8,8 +8,6 @@
 #include "exec/simd/math.h"
 #include "exec/simd/sum.h"
 
-/* ---- layer normalisation ---- */
-
 typedef struct moments {
     float mean, inverse;
 } moments;
@@ -60,8 +58,6 @@ static void norm_scale_grad(const dt_norm_args *a) {
         for (int64_t i = 0; i < a->n; i++) sum[i] += dy[i] * ((x[i] - m.mean) * m.inverse);
     }
 }
-
-/* ---- attention ---- */
 
 static inline float largest(const float *a, int64_t n) {
     float chain[CHAINS], top = -INFINITY;

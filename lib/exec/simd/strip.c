@@ -211,8 +211,8 @@ static void exp_rows(float *d, const float *a, const float *m, int64_t rows, int
     loop_exponential(d, d, NULL, NULL, rows * n);
 }
 
-/* The number of scores that are worked on together: those of several rows, of which there are at
- * most MOST_ROWS, or a piece of one row. */
+/* The most scores of several rows, at most MOST_ROWS, that are worked on together; also those of a
+ * piece of a longer row. */
 #define ROOM 1024
 #define MOST_ROWS 64
 static int64_t rows_together(int64_t rows, int64_t n) {
