@@ -43,18 +43,6 @@
 
 /* ---- groups ---- */
 
-/*
- * Forms groups: a task computes a piece of all nodes of a group, one after the other.
- *
- *     group 0   2 pieces   h = x W    z = h V    dz    dh        nodes of one segment that read
- *                                                                each other's pieces
- *     group 1   1 piece    dV = h' dz, Adam, V    sums of rows   a whole gradient of a kernel, with
- *                                                                the small remaining nodes of the
- *                                                                segment
- *     group 2   1 piece    dW = x' dh, Adam, W                   another one: two threads compute
- *                                                                them at the same time
- */
-
 int dt_find_group(dt_cutter *c, int i) {
     while (c->parent[i] != i) i = c->parent[i] = c->parent[c->parent[i]];
     return i;
@@ -118,6 +106,17 @@ static void join_gradients(dt_cutter *c, int i) {
             c->parent[dt_find_group(c, i)] = dt_find_group(c, j);
 }
 
+/*
+ * Forms groups: a task computes a piece of all nodes of a group, one after the other.
+ *
+ *     group 0   2 pieces   h = x W    z = h V    dz    dh        nodes of one segment that read
+ *                                                                each other's pieces
+ *     group 1   1 piece    dV = h' dz, Adam, V    sums of rows   a whole gradient of a kernel, with
+ *                                                                the small remaining nodes of the
+ *                                                                segment
+ *     group 2   1 piece    dW = x' dh, Adam, W                   another one: two threads compute
+ *                                                                them at the same time
+ */
 static void join_groups(dt_cutter *c, dt_arena *scratch) {
     for (int i = 0; i < c->g->n_nodes; i++)
         if (c->p->piece[i].segment >= 0) join_inputs(c, i, &c->g->node[i]);
@@ -283,8 +282,8 @@ bool dt_in_one_task(const dt_cutter *c, int i, int j) {
 }
 
 /* A barrier waits for all pieces of its inputs, so that values before and after it are never in
- * memory at the same time. Values that workers exchange are complete before the first exchange of a
- * segment begins, so that one message has all of them. */
+ * memory at the same time. Values that workers exchange are computed in earlier segments than the
+ * exchange. */
 bool dt_is_aligned(const dt_cutter *c, int i, int k) {
     int j = c->g->node[i].in[k];
 

@@ -145,7 +145,7 @@ bool dt_is_rematerialized(const dt_node *n);
  * gradient with which the unit's backward pass begins. */
 bool dt_is_from_host(const dt_node *n);
 
-/* ---- pieces of images ---- */
+/* ---- pieces of a batch ---- */
 
 /* Returns the number of pieces into which values with rows are divided, except images
  * (dt_is_image). */

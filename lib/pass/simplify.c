@@ -206,7 +206,7 @@ static dt_value broadcast_of_one(const rewrite_call *c) {
                : no_value;
 }
 
-/* ---- sizes ---- */
+/* ---- sizes, and the table of rewrites ---- */
 
 /* Emits a size that does not depend on the batch as a constant. Emits any other size as that of
  * dimension 0 of the first argument in which that dimension has the same size, so that the value

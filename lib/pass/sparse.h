@@ -16,13 +16,14 @@
 enum { DT_LEAST_TABLE_BYTES = 1 << 18 };
 
 /*
- * Divides g in two if results that are listed in name[n], of at least DT_LEAST_TABLE_BYTES each and
- * without a batch dimension, can be computed from values with at most a quarter of their bytes, and
- * 32 MiB for all results together, in a batch of `rows`, such as the gradient of a table from the
- * gradients of the rows that were looked up. head: g, with these values as results in place of the
- * named ones that are divided. tail: has them as arguments of the same names, and returns those
- * results. A product of matrices is never moved to the tail. Both are NULL if there is nothing to
- * divide. The order of sums does not change, so results have the same bits.
+ * Divides g in two, so that large results can be computed after sending: such as the gradient of a
+ * table, from the gradients of the rows that were looked up. A result is divided if name[n] lists
+ * it, it has no batch dimension and at least DT_LEAST_TABLE_BYTES, and it can be computed from
+ * values with at most a quarter of its bytes, in a batch of `rows` rows. The values for all divided
+ * results together have at most 32 MiB. head: g, with these values as results, in place of the
+ * divided ones. tail: has the values as arguments of the same names, and returns the divided
+ * results. A product of matrices is never moved to the tail. Both are NULL if no result is divided.
+ * The order of sums does not change, so results have the same bits.
  */
 dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int64_t rows,
                           dt_graph **head, dt_graph **tail) DT_MUST_USE;
@@ -31,10 +32,10 @@ dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int
 dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) DT_MUST_USE;
 /*
  * Makes a graph of row numbers that g looks up, for variables of at least DT_LEAST_TABLE_BYTES that
- * g does not update, that it reads by lookups only, and of which it reads at most a quarter, and 32
- * MiB of all variables together, in a batch of `rows`. The numbers must depend on arguments and
- * constants only. Result i of *numbers belongs to the variable table[i], an array in `arena`.
- * *numbers is NULL if there are no such variables.
+ * g neither updates nor returns, that it reads by lookups only, and of which it reads at most a
+ * quarter, and 32 MiB of all variables together, in a batch of `rows`. The numbers must depend on
+ * arguments and constants only. Result i of *numbers belongs to the variable table[i], an array in
+ * `arena`. *numbers is NULL if there are no such variables.
  */
 dt_status *dt_row_numbers(const dt_graph *g, int64_t rows, dt_arena *arena, dt_graph **numbers,
                           dt_variable ***table) DT_MUST_USE;
@@ -45,7 +46,8 @@ dt_status *dt_row_numbers(const dt_graph *g, int64_t rows, dt_arena *arena, dt_g
  * update that are divided among the processes, whole or by rows. Other variables, such as the
  * number of updates, are updated by every process. Rows of an argument, such as a gradient, are an
  * argument named by dt_rows_name. The part may read variables that the process does not own. Fails
- * if rows cannot be computed without the others.
+ * if rows cannot be computed without the others, or if an argument is needed both whole and by
+ * rows.
  */
 dt_status *dt_update_part(const dt_graph *g, const dt_variables *own, const dt_variables *dealt,
                           dt_graph **out) DT_MUST_USE;

@@ -131,7 +131,7 @@ void dt_spmd_destroy(dt_spmd *s); /* s may be NULL */
 dt_status *dt_spmd_expand(const dt_spmd *s, dt_graph **out) DT_MUST_USE;
 dt_spmd_bytes dt_spmd_count_bytes(const dt_spmd *s);
 /* Returns the bytes that a device receives over links in node i of local, which must be a
- * collective; 0 if it has no input, or only joins micro-batches. */
+ * collective; 0 if it has no input, or is only over micro-batches. */
 double dt_spmd_received(const dt_spmd *s, int i);
 /* Functions that estimate, for one micro-batch, the seconds of an op of `local` on a device, and of
  * a collective on links. */

@@ -222,7 +222,7 @@ static dt_value emit_parts(dt_trace *t, const dt_node *n, const dt_value *in, in
     return dt_reduce(parts, DT_REDUCE_SUM, 1u);
 }
 
-/* ---- variances ---- */
+/* ---- variances, and the pass ---- */
 
 static const dt_node *input(const dt_graph *g, const dt_node *n, int k) {
     return &g->node[n->in[k]];

@@ -93,7 +93,7 @@ static void place(dt_spmd_work *w) {
         }
 }
 
-/* ---- buckets ---- */
+/* ---- buckets, and layouts of values ---- */
 
 /*
  * Buckets: collectives that are sent in one launch. Sums that are neighbours in the program's

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints a program over devices: the layout of each value, the bytes that a device receives by
- * collectives, and where values are replicated because no split was found. */
+/* Prints a program over devices, and counts its bytes. It prints the layout of each value, the
+ * bytes that a device receives by collectives, and where values are replicated because no split was
+ * found. */
 #include "pass/spmd/spmd_impl.h"
 
-/* ---- bytes ---- */
-
-/* These functions find the memory of one device while it runs a program: variables are there
- * throughout, other values from their definition to their last use. */
+/* These functions find the memory of one device while it runs a program: variables and arguments
+ * are there throughout, other values from their definition to their last use. */
 
 /* Returns the bytes of a node on one device; 0 if only another device has the value. */
 static int64_t bytes_of(const dt_spmd *s, int node, int device) {

@@ -68,7 +68,8 @@ typedef struct dt_spmd_work {
  * axis. The sizes of the other axes are primes: first those of the parts of the first annotation of
  * g that cuts a value, in its order, then those of the remaining devices. */
 dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o);
-/* Sets w->layout and w->fixed of all nodes that have annotations. */
+/* Sets w->layout and w->fixed of all annotations, and of the arguments and variables that have
+ * one. */
 void dt_spmd_read_notes(dt_spmd_work *w);
 
 /* ---- the replicas' axes (replicas.c) ---- */

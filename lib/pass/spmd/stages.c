@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sorts the ops of a program with places into the tasks of a pipeline. A stage ends where values
- * move to another device. Ops that results need are forward work, other ops of each micro-batch are
- * backward work, and ops that run once for all micro-batches (after sums over time) are updates. If
- * the batch is not divided into micro-batches, ops whose results have no rows are updates.
+ * move to another device. Of the ops of each micro-batch, those that results need are forward work,
+ * the others are backward work. Ops that run once for all micro-batches (after sums over time) are
+ * updates. If the batch is not divided into micro-batches, ops whose results have no rows are
+ * updates.
  *
  *     device 0:  F (stage 0)                              B       U
  *     device 1:             F (stage 1)    B      U
