@@ -120,7 +120,7 @@ typedef struct item {
     dt_cost work;
     /* pieces in which a collective is sent while a product runs; 0: it is not sent so */
     int pieces;
-    bool layers;  /* the item is a bucket with sums of several layers */
+    bool layers;  /* the item is a bucket with values of several layers */
     int waits;    /* number of unfinished items that this item waits for */
     double ready; /* time at which the latest of its finished inputs became available */
     int behind;   /* the item that made the input which was ready last; -1: none */
@@ -223,7 +223,7 @@ static void add_between(clock *c) {
     }
 }
 
-/* ---- the host's memory ---- */
+/* ---- the host's memory, and all items ---- */
 
 static double seconds_to_host(const clock *c, double bytes) {
     const dt_topology *t = c->r->topology;

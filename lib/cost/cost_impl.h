@@ -27,7 +27,7 @@ bool dt_priced_is_gathered_twice(const dt_priced_program *r, int i);
 bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena);
 /* Whether node i is computed in pieces. These are the output layer's product and the values of the
  * loss and metrics, as far as they have a batch dimension and at least one more. False for all
- * nodes unless the job asks for pieces (how.pieces > 1). */
+ * nodes unless the job asks for pieces (how.pieces > 1) and has an output layer (how.output). */
 bool dt_priced_is_piece(const dt_priced_program *r, int i);
 /* If the operands of node i, a product, are quantized to 8 bits, sets the rate of the product, and
  * adds to *cost the vector operations and bytes that quantizing them takes. */

@@ -6,8 +6,8 @@
  * array. So for a convolution with normalization and activation, only the result of the convolution
  * is in memory, and the gradient computes the rest again.
  *
- * All other inputs (means, scales) must be small compared to that array, and the array must not be
- * larger than the value itself, as the random numbers behind a mask are.
+ * All other inputs (means, scales) must be small compared to the value, and the array must not be
+ * larger than the value, as the random numbers behind a mask are.
  *
  * A sigmoid (3 operations) is such a value. For silu(g) * u, the arrays g, u and the product are
  * kept, and sigmoid(g) and silu(g) are computed again. libtpu 0.0.42.1 does the same if blocks are

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds entries in the table that scripts/published makes from plans of published steps. */
+/* Finds entries in the table that scripts/published makes, and the family of a step. */
 #include "cost/expected_error.h"
 
 #include <stddef.h>

@@ -139,7 +139,7 @@ static void join_producers(fusing *f) {
     }
 }
 
-/* ---- consumers and siblings ---- */
+/* ---- the nodes of kernels ---- */
 
 /* The nodes of each kernel, as they were when this was made: those of the kernel with root r are
  * node[begin[r]] to node[begin[r + 1] - 1]. */
@@ -258,7 +258,7 @@ static bool waits_for_itself(fusing *f, const members *m, int root, int into) {
     return n < 0;
 }
 
-/* ---- places of kernels ---- */
+/* ---- places of kernels, consumers and siblings ---- */
 
 /* Whether kernel `root` can run at position `at`: all its inputs come before it, except those that
  * kernel `but` computes and single numbers that depend only on variables and constants. */

@@ -410,7 +410,7 @@ static void copy_variables(holding *h) {
     }
 }
 
-/* ---- values on the chip ---- */
+/* ---- values on the chip, and the peak ---- */
 
 enum { LONGEST = 512 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The type of a node on one device, and the cost of its op alone, for estimates. */
+/* What estimates need of a node, such as its type on one device, and the cost of its op alone. */
 #include <string.h>
 
 #include "cost/cost_impl.h"
@@ -17,8 +17,6 @@ dt_type dt_priced_type(const dt_priced_program *r, int i) {
     return t;
 }
 
-/* ---- pieces of the output ---- */
-
 static bool is_output_product(const dt_priced_program *r, int i) {
     const dt_node *n = node_of(r, i);
     return r->program->how.output && n->op->role == DT_ROLE_PRODUCT &&
@@ -34,8 +32,6 @@ bool dt_priced_is_piece(const dt_priced_program *r, int i) {
            (dt_path_is_within(n->path, "loss") || dt_path_is_within(n->path, "metrics")) &&
            n->n_in > 0 && dt_type_has_batch(&node_of(r, n->in[0])->type);
 }
-
-/* ---- 8-bit operands ---- */
 
 /* Operations per element for quantizing: finding the largest magnitude, then scaling, rounding and
  * clipping. */

@@ -32,8 +32,8 @@ typedef struct dt_priced_program {
     const dt_assignment *assignment;
     const dt_slow_links *slow; /* [n_slow] chips with slow links, assumed for this plan */
     int n_slow;
-    /* [nodes of the local graph] the dt_dtype of the node for estimates, set by dt_plan_create;
-     * NULL: the node's own type */
+    /* [nodes of the local graph] the dt_dtype of the node for estimates, set in copies of this
+     * struct; NULL: the node's own type */
     const int8_t *dtype;
     /* [nodes of the local graph] the value from which readers recompute the node; -1: the node is
      * stored; NULL: all nodes are */
@@ -140,7 +140,8 @@ typedef struct dt_plan {
     /* seconds of receiving infeed_bytes; 0: the rate from the host is unknown */
     double infeed_s;
     double offloaded; /* bytes that a device sends to the host's memory and reads again */
-    double received;  /* bytes over links that a device receives in a step */
+    /* bytes that a device receives over links in a step; a gather that is repeated counts once */
+    double received;
     /* bytes over the busiest link along x, y and z in a step; second index: 0 in the direction of
      * smaller, 1 of larger coordinates */
     double link_bytes[3][2];
@@ -162,7 +163,7 @@ void dt_plan_destroy(dt_plan *p); /* p may be NULL */
  * time. */
 double dt_plan_mfu(const dt_plan *p);
 
-/* ---- plan.c ---- */
+/* ---- layers, and pipelines ---- */
 
 /* Combines layers whose names differ only in a number into one row, such as "decoder_*", with the
  * sums of their figures. The rows are in `arena`, the one with the longest time first. Sets *n to

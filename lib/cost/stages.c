@@ -55,8 +55,8 @@ static void share_kernels(const dt_pipeline *line, dt_launches *k) {
         k->kernel[i].share = (double)runs_of(line, k->kernel[i].head) / line->devices;
 }
 
-/* Adds the transfers between stages to the plan: `received`, the mean over devices of the bytes
- * that they receive; the seconds of links; and the bytes on them. */
+/* Adds the collectives, within stages and between them, to the plan: `received`, the mean over
+ * devices of the bytes that they receive; the seconds of links; and the bytes on them. */
 static void count_links(const prices *x, const dt_pipeline *line, dt_plan *p) {
     const dt_spmd *s = x->r->program;
     for (int i = 0; i < s->local->n_nodes; i++) {

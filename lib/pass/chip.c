@@ -22,7 +22,8 @@ static dt_value rounded(const dt_rewrite_call *c, dt_value x) {
                : x;
 }
 
-/* Returns a copy of the node's attributes that requests rounding of the products inside the op. */
+/* Returns the node's attributes: if the op has products inside, a copy that requests their
+ * rounding. */
 static const void *marked(const dt_rewrite_call *c, const dt_node *n) {
     const int64_t yes = 1;
     char *attr;

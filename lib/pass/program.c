@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of divided programs: finding the rows of a piece, and printing. */
+/* Functions of divided programs: names of values, the rows of a piece, and printing. */
 #include "pass/pass.h"
 
 bool dt_is_name(const dt_node *n) { return n->op->role == DT_ROLE_NAME; }

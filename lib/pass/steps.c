@@ -81,7 +81,7 @@ static dt_value joined(dt_value x, dt_value y) {
     return v.trace ? v : joined_in_order(y, x);
 }
 
-/* Returns (x + y) + z as a sum in which z is joined to x or to y; no value if z fits neither. */
+/* Returns (x + y) + z, with z joined to x or to y; no value if z fits neither. */
 static dt_value joined_to_part(dt_value sum, dt_value z) {
     const dt_node *n = dt_node_of(sum);
     if (!n || !dt_is_add(n)) return (dt_value){0};
