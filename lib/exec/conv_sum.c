@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel's gradient over many images by a library. A library adds all pixels that it is given in
- * one chain, so it is given a group of images at a time, and the tree of exec/sums.h adds the
- * groups.
+ * A kernel's gradient over many images, by a library or our own loops. A library adds all pixels
+ * that it is given in one chain, so it is given a group of images at a time, and the tree of
+ * exec/sums.h adds the groups.
  */
 #include <string.h>
 

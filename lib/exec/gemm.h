@@ -90,9 +90,9 @@ static inline size_t dt_gemm_scratch(const dt_gemm_library *l, const void *plan)
     return l->scratch ? l->scratch(plan) : 0;
 }
 
+struct dt_simd;
 /* Gets our own loops for an instruction set; all sets give the same bits. It never fails, and there
  * is nothing to close. */
-struct dt_simd;
 void dt_gemm_open_own(dt_gemm_library *l, const struct dt_simd *simd);
 
 #endif

@@ -98,13 +98,13 @@ typedef struct dt_window_loops {
     void (*give_least)(const dt_window_elements *e, const float *x, const float *dy, float *dx);
 } dt_window_loops;
 
+enum { DT_PRODUCT_BLOCK = 256 };
 /*
  * Functions for C = op(A) op(B), or C += op(A) op(B) if g->adds is set (simd/product.c): sums of
  * blocks of at most DT_PRODUCT_BLOCK values of k, each a chain of fused multiplications and
  * additions, are added by the tree of exec/sums.h. `room` has room(g) floats. If k is 0, C is left
  * as it is. Products of one B with equal k, n, trans_b, ldb and width() may share g->panels.
  */
-enum { DT_PRODUCT_BLOCK = 256 };
 typedef struct dt_product_functions {
     int64_t (*room)(const struct dt_gemm *g);
     /* returns the number of floats that the packed form of B takes in g->panels->room */
@@ -168,9 +168,9 @@ extern const dt_simd dt_simd_base;
 #if defined(__x86_64__)
 extern const dt_simd dt_simd_avx2, dt_simd_avx512;
 #endif
+enum { DT_MAX_SIMD = 4 };
 /* Lists the instruction sets of this processor, the best first and "base" last. Returns their
  * number. */
-enum { DT_MAX_SIMD = 4 };
 int dt_simd_list(const dt_simd *list[DT_MAX_SIMD]);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops over rows: layer normalization, and what attention does to a row of scores. Compiled once
- * for each instruction set, with the same bits on all (strip.c). sum.h has the order of sums.
+ * Loops over rows: layer normalization, what attention does to a row of scores, and adding rows.
+ * Compiled once for each instruction set, with the same bits on all (strip.c). sum.h has the order
+ * of sums.
  */
 #include "exec/strip.h"
 
