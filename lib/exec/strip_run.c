@@ -25,7 +25,7 @@ typedef struct runner {
     /* the current strip: elements [from, from + n) of the program's shape, counted in memory
      * order */
     int64_t from, n;
-    register_content *held; /* [operands] for operands PER_ROW and INSIDE: contents of the register */
+    register_content *held; /* [operands] for PER_ROW and INSIDE: contents of the register */
     int64_t blocks;         /* number of blocks that have been passed to the trees of the sums */
 } runner;
 
