@@ -13,8 +13,6 @@
 
 #include "cost/cost.h"
 
-/* ---- products of matrices ---- */
-
 /*
  * Estimates the time of matrix products. A matrix unit of size s x s holds a tile of one operand
  * while the rows of the other operand stream through it, one row per cycle. The parts of the time
@@ -57,8 +55,6 @@ double dt_core_norm(double a, double b, double c) {
     return pow(pow(a, 4) + pow(b, 4) + pow(c, 4), 0.25);
 }
 
-/* ---- matrix units ---- */
-
 /* Returns the cycles of one product (rows, k) x (k, columns) on a single matrix unit that holds
  * tiles of the operand (k, columns): the number of tiles times the longer of streaming the rows and
  * loading the next tile. */
@@ -89,8 +85,6 @@ static double matrix_cycles(const dt_core *c, const dt_matrix_work *p) {
     double cycles = fmin(streaming(c->chip, p, p->m, p->n), streaming(c->chip, p, p->n, p->m));
     return p->count * passes(p) * cycles / (units(c->chip) * c->cores);
 }
-
-/* ---- results ---- */
 
 /* Returns the number of registers of 8 x 128 numbers for a result (rows, columns). A partly filled
  * one counts as its cost relative to a full one. */
@@ -125,8 +119,6 @@ dt_product_cycles dt_core_product(const dt_core *c, const dt_matrix_work *p) {
 static double fill_bytes(double bytes) {
     return fmin(bytes / 2, DT_FIRST_BYTES) + fmin(bytes / 2, DT_LAST_BYTES);
 }
-
-/* ---- kernels ---- */
 
 enum { LANES = 8 * 128 };
 /* The fraction of the nominal bandwidth of HBM that kernels reach on chips without a measured_hbm.

@@ -5,7 +5,7 @@
 
 #include "cost/plan.h"
 
-/* ---- the cost of a node (node.c) ---- */
+/* ---- what estimates need of a node (node.c) ---- */
 
 /* Returns the type of node i on one device, with sizes in place of B and with the dtype that is
  * used for estimates. */
@@ -25,9 +25,10 @@ bool dt_priced_is_gathered_twice(const dt_priced_program *r, int i);
 /* Returns [nodes], in `arena`: whether results need the node. All other nodes are backward work and
  * updates. */
 bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena);
-/* Whether node i is computed in pieces. These are the output layer's product and the values of the
- * loss and metrics, as far as they have a batch dimension and at least one more. False for all
- * nodes unless the job asks for pieces (how.pieces > 1) and has an output layer (how.output). */
+/* Whether node i is computed in pieces. These are products of the output layer, and values that the
+ * loss and metrics compute from values with a batch dimension, if they have a batch dimension
+ * themselves and at least one more. False for all nodes unless the job asks for pieces (how.pieces
+ * > 1) and has an output layer (how.output). */
 bool dt_priced_is_piece(const dt_priced_program *r, int i);
 /* If the operands of node i, a product, are quantized to 8 bits, sets the rate of the product, and
  * adds to *cost the vector operations and bytes that quantizing them takes. */

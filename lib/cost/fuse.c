@@ -362,7 +362,7 @@ static void join_consumers(fusing *f) {
     }
 }
 
-/* ---- what kernels cost ---- */
+/* ---- the list of kernels, and what they cost ---- */
 
 static bool is_kept(const fusing *f, int i) {
     for (int j = f->begin[i]; j < f->begin[i + 1]; j++)

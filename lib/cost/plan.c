@@ -127,9 +127,9 @@ static bool is_of_layers(const char *path) {
 static bool is_float(const dt_graph *g, int i) { return g->node[i].type.dtype == DT_FLOAT32; }
 
 /* Returns [nodes of the local graph] the dt_dtype of each node for estimates, in `arena`: `narrow`
- * for the float32 values of layers, except parameters and outputs that the loss reads, and else the
- * node's own. A collective has the type that its readers need: sums of gradients are read by the
- * optimizer, other sums by layers. */
+ * for float32 values that layers compute, or that the loss computes for layers only, except outputs
+ * that the loss reads; else the node's own. A collective has the type that its readers need: sums
+ * of gradients are read by the optimizer, other sums by layers. */
 static int8_t *mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena) {
     const dt_graph *g = s->local;
     int8_t *dtype = dt_arena_array(arena, int8_t, g->n_nodes + 1);

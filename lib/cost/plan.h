@@ -118,7 +118,9 @@ typedef struct dt_plan_event {
     /* for a stage: its kind 'F', 'B' or 'U' (pass/timeline.h); 0: the launch is not a stage */
     char stage;
     int device, micro; /* for a stage: index of its logical device and of its micro-batch */
-    double bytes;      /* for collectives and copies: bytes that a device contributes */
+    /* for collectives on links: bytes that a device contributes; between slices: these divided by
+     * the number of devices that add up; for copies: bytes of the value */
+    double bytes;
     /* For collectives: name of the algorithm, or "network" between slices; for copies: "to the
      * host" or "from the host". */
     const char *schedule;

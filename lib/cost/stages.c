@@ -43,7 +43,7 @@ static dt_pipeline pipeline_of(const prices *x, dt_arena *arena) {
 }
 
 /* Returns the number of runs of a node's task in a step: 1 for updates, else the number of
- * micro-batches. Nodes without cost, such as constants and counters, have no task; for them it is
+ * micro-batches. Nodes without inputs, such as constants and counters, have no task; for them it is
  * 0. */
 static int runs_of(const dt_pipeline *line, int node) {
     int task = line->of[node];

@@ -87,7 +87,7 @@ int64_t dt_padded_image_bytes(const dt_type *t) {
     return tiled_bytes(t, 1u | 1u << (t->rank - 1));
 }
 
-/* ---- dtypes ---- */
+/* ---- dtypes, and values that are not stored ---- */
 
 /* [nodes] Whether only products read the node's value outside of the kernel that makes it, and it
  * is neither a result nor an update. Matrix units round what they multiply, so a compiler stores
@@ -108,7 +108,7 @@ static bool *find_operands(const dt_priced_program *r, const dt_launches *k, dt_
     return is;
 }
 
-/* [nodes] Whether the node is the logits of a cross-entropy. */
+/* [nodes] Whether the node is the logits of a softmax cross-entropy. */
 static bool *find_logits(const dt_priced_program *r, dt_arena *arena) {
     const dt_graph *g = r->program->local;
     bool *is = dt_arena_array(arena, bool, g->n_nodes + 1);

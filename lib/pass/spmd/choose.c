@@ -176,8 +176,6 @@ struct dt_spmd_memo {
     dt_hash_index kinds, answers;
 };
 
-/* ---- kinds ---- */
-
 static uint64_t hash_types(const dt_graph *g, const dt_node *n) {
     uint64_t h = dt_hash_bytes((uint64_t)(uintptr_t)n->op, &n->type, sizeof n->type);
     h = dt_hash_bytes(h, n->attr, n->op->attr.size);
@@ -203,8 +201,6 @@ static int kind_of(dt_spmd_memo *a, const dt_graph *g, int node) {
     a->model[a->n_kinds] = node;
     return a->n_kinds++;
 }
-
-/* ---- choices that were made before ---- */
 
 static question question_of(const dt_spmd_work *w, int i) {
     const dt_node *n = &w->g->node[i];

@@ -124,8 +124,8 @@ typedef struct packing {
     /* [nodes] bucket: number of the launch that sends the node's collective; needs: the last bucket
      * that the node waits for, apart from the optimizer's. -1: none */
     int *bucket, *needs;
-    int open; /* number of the latest bucket, which following collectives may still join */
-    int last; /* the node that joined bucket `open` last; -1: there is no bucket yet */
+    int open; /* the latest bucket, apart from the optimizer's; later sums may still join it */
+    int last; /* the node that joined bucket `open` last; -1: there is no such bucket yet */
     int n;    /* number of buckets so far */
     /* [nodes] whether the node belongs to the optimizer, and only other nodes of the optimizer and
      * updates wait for it */
@@ -402,7 +402,7 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s) {
     return bad;
 }
 
-/* ---- setting up ---- */
+/* ---- creating and destroying ---- */
 
 /* Whether node i costs nothing to compute again for each reader: constants, counters, element-wise
  * ops on these, and repetitions of these or of a scalar. */

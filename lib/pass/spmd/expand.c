@@ -20,8 +20,6 @@ static dt_value *values_of(const expansion *x, int node) {
     return &x->value[(size_t)node * (size_t)x->devices];
 }
 
-/* ---- whole values and their parts ---- */
-
 static dt_value part_for(const expansion *x, dt_value whole, const dt_layout *l, int rank,
                          int device) {
     const dt_mesh *m = &x->s->mesh;
@@ -53,8 +51,6 @@ static dt_type whole_type(const expansion *x, int node) {
     return dt_layout_type(&x->s->whole->node[node].type, &whole, &x->s->mesh,
                           x->s->local->batch_parts);
 }
-
-/* ---- nodes ---- */
 
 static void place(expansion *x, int node, dt_value whole, const dt_layout *l, int rank) {
     dt_value *v = values_of(x, node);

@@ -4,8 +4,8 @@
  * found. */
 #include "pass/spmd/spmd_impl.h"
 
-/* These functions find the memory of one device while it runs a program: variables and arguments
- * are there throughout, other values from their definition to their last use. */
+/* The memory of a device while it runs a program: variables and arguments are there throughout,
+ * other values from their definition to their last use. */
 
 /* Returns the bytes of a node on one device; 0 if only another device has the value. */
 static int64_t bytes_of(const dt_spmd *s, int node, int device) {

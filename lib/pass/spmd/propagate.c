@@ -140,7 +140,7 @@ static void agree(const dt_spmd_work *w, int i, dt_mesh_axes *factor) {
     dt_spmd_drop_factors(w, i, factor);
 }
 
-/* ---- values ---- */
+/* ---- propagation ---- */
 
 static dt_mesh_axes other_axes(const dt_layout *l, int d) {
     dt_layout rest = *l;

@@ -27,8 +27,8 @@ static const dt_variable *variable_at(const dt_spmd_work *w, int s) {
 static uint64_t hash_of(const dt_variable *v) { return dt_hash_bytes(0, &v, sizeof v); }
 
 /* Returns the index of the weight of which state s is a slot; -1: s is not a slot, its weight is
- * not among the states or has another number of dimensions, or s has a layout already. at: finds a
- * state by its variable. */
+ * not among the states or has a number of dimensions that does not fit, or s has a layout already.
+ * at: finds a state by its variable. */
 static int owner(const dt_spmd_work *w, const dt_hash_index *at, int s) {
     const dt_variable *of = variable_at(w, s)->of;
     bool placed = w->fixed[w->g->state[s].node] || w->layout[w->g->state[s].node].on;
@@ -88,7 +88,7 @@ static bool is_divided(const dt_spmd_work *w, const dt_variable *v) {
     return w->o->how.over_replicas == DT_OVER_OPTIMIZER && v->slot;
 }
 
-/* ---- slots ---- */
+/* ---- slots, and all variables ---- */
 
 /* Gives slot s the layout of its weight, dimension by dimension. */
 static void follow(dt_spmd_work *w, int s, const dt_layout *weight) {
