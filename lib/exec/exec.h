@@ -16,7 +16,7 @@
 #include "base/thread.h"
 #include "pass/pass.h"
 
-/* ---- the engine: threads, instruction set, kernel library ---- */
+/* ---- the engine ---- */
 
 typedef struct dt_engine dt_engine;
 typedef struct dt_engine_options {

@@ -285,7 +285,7 @@ int64_t dt_steps_of(const dt_exec *x, int node);
 int64_t dt_piece_elements(const dt_exec *x, int node);
 static inline float *dt_floats(const dt_exec *x, int node) { return x->at[node]; }
 
-/* ---- values in 16 bits (storage.c) ---- */
+/* ---- values in 16 bits (storage.c, kernel_eval.c) ---- */
 
 /* Sets the dtype in x->type to bfloat16 or float16 for those float32 values that are stored in 16
  * bits. */
@@ -337,7 +337,7 @@ void dt_packed_end(const dt_exec *x);
  * in the first run after a recorder was set, whether or not it is switched on. */
 void dt_exec_listen(dt_exec *x);
 
-/* ---- fused steps (strip_program.c) ---- */
+/* ---- fused steps (strip_program.c, strip_rows.c) ---- */
 
 /* Whether a node can be computed in a fused step, as an element-wise instruction or as a sum. */
 bool dt_can_fuse(const dt_graph *g, int node);

@@ -210,7 +210,7 @@ static dt_status *prepare_pad(dt_exec *x, dt_step *step) {
     return NULL;
 }
 
-/* ---- moving ---- */
+/* ---- moving, and the kernels ---- */
 
 static void copy_strided(char *to, const char *from, const box *b, size_t size) {
     int d = b->rank - 1;

@@ -126,7 +126,7 @@ const dt_strip_format dt_strip_formats[DT_S_COUNT] = {
                        {DT_VEX_PACK_16_128, R, R, R, 0}}},
 };
 
-/* ---- passes ---- */
+/* ---- passes, and a program as text ---- */
 
 int dt_strip_stream(const dt_strip_program *p, int in) {
     if (in >= 0) return p->result[in].reg < 0 ? p->result[in].store : -1;

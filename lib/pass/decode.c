@@ -91,7 +91,7 @@ static int find_mixing(decoder *d) {
     return d->along[d->g->result[0].node] == 1 ? -1 : d->g->result[0].node;
 }
 
-/* ---- the step ---- */
+/* ---- the step, and the pass ---- */
 
 static dt_value whole_of(decoder *d, int i) {
     const dt_node *n = node_at(d, i);

@@ -138,7 +138,7 @@ static void find_gradients(remat *r, int n_units) {
         }
 }
 
-/* ---- nodes to emit, and what they wait for ---- */
+/* ---- nodes to emit, and the pass ---- */
 
 /* A node to be emitted. again: it is recomputed for the backward pass; false: it is the node
  * itself, of the forward or the backward pass. */

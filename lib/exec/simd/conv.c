@@ -420,7 +420,7 @@ static void run(const dt_conv_product *p) {
     }
 }
 
-/* ---- packing B ---- */
+/* ---- packing B, and the table of loops ---- */
 
 static int64_t room(int64_t k, int64_t columns) { return k * (ceil_of(columns, W) * W); }
 

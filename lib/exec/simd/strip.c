@@ -187,7 +187,7 @@ static float max(const float *a, int64_t n) {
     return chain[0];
 }
 
-/* ---- rows of class scores ---- */
+/* ---- rows of class scores, and the table of all loops ---- */
 
 /* Returns the largest score of a row. If a row of fewer than CHAINS scores has a NaN, the result
  * may be the largest of the other scores; exp of the NaN is then still NaN, and so is the row's

@@ -31,8 +31,6 @@ static ALWAYS_INLINE lanes choose(masks m, lanes a, lanes b) {
     return (lanes)((m & (masks)a) | (~m & (masks)b));
 }
 
-/* ---- reduce ---- */
-
 static ALWAYS_INLINE float one(const kind of, float a, float b) {
     return of == SUM ? a + b : of == MAX ? max_one(a, b) : min_one(a, b);
 }
@@ -65,8 +63,6 @@ static void sum(const dt_window_elements *e, const float *x, float *y) { reduce(
 static void most(const dt_window_elements *e, const float *x, float *y) { reduce(e, x, y, MAX); }
 
 static void least(const dt_window_elements *e, const float *x, float *y) { reduce(e, x, y, MIN); }
-
-/* ---- select ---- */
 
 /* Returns the lanes in which x replaces the best value so far: those where it is larger (MAX) or
  * smaller (MIN). NaN replaces any value except another NaN. */
