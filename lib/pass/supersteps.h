@@ -6,7 +6,7 @@
 
 #include "graph/graph.h"
 
-/* A part of the program between two exchanges: a graph, and the nodes of the whole program that it
+/* A part of the program without exchanges: a graph, and the nodes of the whole program that it
  * reads and computes. */
 typedef struct dt_superstep {
     dt_graph *graph;

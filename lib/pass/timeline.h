@@ -39,7 +39,7 @@ typedef struct dt_task_edge {
 
 typedef struct dt_pipeline {
     int devices, micro, n_tasks, n_edges;
-    const dt_stage_task *task; /* [n_tasks] a task comes after those whose results it needs */
+    const dt_stage_task *task; /* [n_tasks] the tasks */
     const dt_task_edge *edge;  /* [n_edges] which task needs the result of which */
     /* [nodes] index of the task that each node of the program belongs to, -1: none; NULL: tasks
      * were not made from a program */

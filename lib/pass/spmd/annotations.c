@@ -42,8 +42,8 @@ static bool fits_notes(const dt_graph *g, const dt_spmd_options *o, int micro) {
     return o->batch % parts == 0;
 }
 
-/* Returns the number of micro-batches that was requested, or fewer: the parts into which
- * annotations divide the batch must divide each micro-batch evenly. */
+/* Returns the number of micro-batches that was requested, or fewer: replicas, and the parts into
+ * which annotations divide the batch, must divide each micro-batch evenly. */
 static int micro_batches(const dt_graph *g, const dt_spmd_options *o) {
     int micro = o->micro;
     while (micro > 1 && !fits_notes(g, o, micro)) micro--;
