@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-/* ---- words whose meaning depends on shapes ---- */
-
 /*
  * Short words whose meaning depends on shapes: the metric `accuracy` and the loss `crossentropy`.
  * Keras' rule: predictions of one number are binary. For predictions of several numbers, targets
@@ -53,8 +51,6 @@ void dt_compile_see_targets(const dt_compile_spec *c, int output, const dt_type 
         m->if_sparse = NULL;
     }
 }
-
-/* ---- keys ---- */
 
 struct compile {
     dt_compile_spec spec;
@@ -154,8 +150,6 @@ static const dt_field fields[] = {
                       "2000}, or a fixed number"),
     DT_END};
 
-/* ---- the scale of the loss ---- */
-
 /* Sets the optimizer's argument loss_scale_factor to the constant scale. Fails with RANGE if the
  * job sets both. Does nothing if head is NULL, because the optimizer has errors. */
 static dt_status *set_fixed_scale(const struct compile *c, dt_optimizer_head *head) {
@@ -185,8 +179,6 @@ static dt_status *set_loss_scale(const struct compile *c, dt_compile_spec *out) 
         out->scaling = c->scale;
     return NULL;
 }
-
-/* ---- the optimizer ---- */
 
 static bool is_in_model(const dt_model_spec *m, const char *word) {
     const char *words[] = {word};

@@ -15,8 +15,6 @@
 
 #include "model/compile.h"
 
-/* ---- mappings by output ---- */
-
 static int find_output(const dt_outputs *o, const char *name) {
     for (int i = 0; i < o->n; i++)
         if (strcmp(o->v[i].name, name) == 0) return i;
@@ -73,8 +71,6 @@ dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
     for (int i = 0; i < o->n; i++) of[i] = t->item[i];
     return NULL;
 }
-
-/* ---- losses ---- */
 
 /* Fails with NOT_YET for a loss with the reduction `sum` or `none`, because fit supports only means
  * over examples. Such losses can be used in custom loops. */
@@ -169,8 +165,6 @@ static void name_losses(dt_arena *arena, const dt_outputs *o, dt_compile_spec *o
         if (out->output[i].loss.kind)
             out->output[i].loss_key = dt_arena_printf(arena, "%s_loss", o->v[i].name);
 }
-
-/* ---- weights of losses, elements of the data ---- */
 
 static dt_status *read_loss_weight(const dt_tree *t, dt_output_use *out) {
     DT_TRY(dt_tree_real(t, "loss_weights", &out->loss_weight));

@@ -3,8 +3,6 @@
  * here. */
 #include "model/model.h"
 
-/* ---- documents ---- */
-
 /* Emits a matrix (steps, steps) that is 1 above the diagonal, where row < column, and 0
  * elsewhere. */
 static dt_value earlier(dt_trace *t, int64_t steps, dt_dtype dtype) {
@@ -57,8 +55,6 @@ dt_value dt_layer_document_position(const dt_layer_call *c) {
     before = dt_reduce(dt_convert(before, DT_INT32), DT_REDUCE_SUM, 1u << 2);
     return dt_subtract(dt_iota(c->trace, &number, 1), before);
 }
-
-/* ---- forward ---- */
 
 static bool fits_input(const dt_type *given, const dt_type *wanted) {
     bool fits = given->rank == wanted->rank;
@@ -198,8 +194,6 @@ dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, b
 const dt_variables *dt_model_trainable(const dt_model *m) {
     return DT_LIVE(m) ? &m->trainable : NULL;
 }
-
-/* ---- gradients ---- */
 
 void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_value *out) {
     if (n > 0 && of && out) dt_gradients_of(loss, of, n, out);

@@ -12,8 +12,6 @@
 #include "graph/graph.h"
 #include "op/op.h"
 
-/* ---- reading ---- */
-
 /* Formats a fragment of a job file and parses it. Messages call it `name` ("loss"). Text and
  * tree are in the arena. Fails with MISUSE if `format` is NULL, and with errors of parsing. */
 dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args,
@@ -28,8 +26,6 @@ char *dt_snake_case(dt_arena *arena, const char *class_name);
 void dt_config_print(const dt_named *named, dt_json *j, const char *key);
 void dt_config_fields(const dt_named *named, dt_json *j);
 void dt_config_field(const dt_field *f, const void *args, dt_json *j);
-
-/* ---- initializers ---- */
 
 typedef struct dt_initializer dt_initializer;
 

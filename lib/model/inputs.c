@@ -16,8 +16,6 @@
 #include "base/hash.h"
 #include "model/read.h"
 
-/* ---- names ---- */
-
 int dt_reader_find(const dt_model_reader *r, const char *name, int n) {
     int i = dt_hash_index_first(&r->names, dt_name_hash(name));
     while (i >= 0 && !(r->name[i] && strcmp(r->name[i], name) == 0))
@@ -54,8 +52,6 @@ static dt_status *no_layer(dt_model_reader *r, int i, const char *name, const dt
                 "layer '%s' uses '%.80s', but no earlier layer has that name", r->name[i], name);
     return dt_suggest_nearest(s, name, r->name, i);
 }
-
-/* ---- further outputs of layers ---- */
 
 typedef struct adding {
     dt_arena *arena;
@@ -140,8 +136,6 @@ void dt_layers_add_outputs(dt_arena *arena, const dt_texts *outputs, const dt_tr
     *layers = list;
     *turn = a.turn;
 }
-
-/* ---- one layer ---- */
 
 static dt_status *find_inputs(dt_model_reader *r, int i, const dt_layer_head *head) {
     const dt_texts *inputs = &head->inputs;

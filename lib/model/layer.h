@@ -6,8 +6,6 @@
 
 #include "model/initializer.h"
 
-/* ---- what values may be ---- */
-
 /* The range of a layer's output. Warnings compare the range of predictions with the one that the
  * loss expects. */
 typedef enum dt_range {
@@ -29,8 +27,6 @@ typedef struct dt_yield {
     const char *by; /* name of the activation or the kind of layer that causes the range */
     bool scaled;    /* whether a layer other than an activation has scaled the values */
 } dt_yield;
-
-/* ---- layers ---- */
 
 /* Upper limits in bytes: of a weight, and of the largest value of one example in a model. */
 #define DT_MAX_WEIGHT_BYTES 0x1p40
@@ -397,8 +393,6 @@ dt_value dt_softplus(dt_value x); /* Emits log(1 + exp x). */
 /* Emits max(x, 0) and log(1 + exp -|x|). Their sum is softplus. */
 void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail);
 
-/* ---- regularizers ---- */
-
 /* A term that is added to the loss: one for each element of a weight, or one for the whole
  * weight. */
 typedef struct dt_regularizer {
@@ -418,8 +412,6 @@ const dt_kind *const *dt_regularizers(int *n);
 dt_status *dt_regularizer_read(dt_arena *arena, const dt_layer_head *head,
                                dt_weight_spec *weight) DT_MUST_USE;
 dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named *out) DT_MUST_USE;
-
-/* ---- constraints ---- */
 
 /* The first member of the arguments of every constraint. */
 typedef struct dt_constraint_head {

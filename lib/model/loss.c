@@ -4,8 +4,6 @@
 
 #include "model/model.h"
 
-/* ---- graph ---- */
-
 dt_value dt_logits_of(dt_value prediction, const dt_op *activation) {
     const dt_node *n = dt_node_of(prediction);
     if (!n || (n->op != activation && n->op->role != DT_ROLE_NOTE)) return (dt_value){0};
@@ -60,8 +58,6 @@ dt_value dt_smooth_labels(dt_value target, double smoothing, double classes) {
     return dt_add(dt_multiply(target, dt_like(target, 1 - smoothing)),
                   dt_like(target, smoothing / classes));
 }
-
-/* ---- checks ---- */
 
 /* Returns the error LABELS, "FAULT: targets are (B), predictions (B, 10)", for these types. fix:
  * what it suggests; NULL: nothing. */
@@ -137,8 +133,6 @@ bool dt_loss_is_whole(const dt_named *named, const dt_type *prediction) {
     const dt_loss_row *row = (const dt_loss_row *)named->kind;
     return row && row->summed && (row->summed(named->args, prediction) & 1);
 }
-
-/* ---- the handle ---- */
 
 bool dt_loss_takes_logits(const dt_named *named) {
     for (const dt_field *f = named->kind ? named->kind->fields : NULL; f && f->kind != DT_FIELD_END;

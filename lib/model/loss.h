@@ -6,8 +6,6 @@
 
 #include "model/layer.h"
 
-/* ---- losses ---- */
-
 /* Keras' ways to reduce the losses of samples to one number. */
 typedef enum dt_loss_reduction {
     DT_REDUCTION_SUM_OVER_BATCH_SIZE,
@@ -107,7 +105,6 @@ bool dt_loss_is_whole(const dt_named *named, const dt_type *prediction);
 bool dt_loss_takes_logits(const dt_named *named);
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 
-/* ---- functions that rows of losses and metrics share ---- */
 /* Returns the logits of a prediction: the input of the node of the op `activation` that computes
  * it, where notes about its layout may follow that node. Returns no value (trace NULL) if another
  * op computes the prediction. */
@@ -147,8 +144,6 @@ struct dt_loss { /* The type behind the public handle of a loss. */
     dt_named named;
     dt_loss_average average;
 };
-
-/* ---- metrics ---- */
 
 /* The most parts of an aggregate metric. A part is a scalar, a vector or a matrix: a sum over the
  * examples of a batch. */

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "model/model.h"
 
-/* ---- reading ---- */
+/* ---- arguments ---- */
 
 /* Prints the limits that are given: "clipnorm 1, clipvalue 0.5". */
 static void print_clips(const dt_optimizer_head *head, dt_str *out) {

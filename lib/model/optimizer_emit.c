@@ -16,8 +16,6 @@
  */
 #include "model/model.h"
 
-/* ---- clipping ---- */
-
 /*
  * Clipping gradients, in Keras' formulas:
  *
@@ -179,7 +177,7 @@ static void prepare_gradients(const step *s, const dt_variables *v, dt_value *g)
     clip_gradients(s->head, g, v->n);
 }
 
-/* ---- sums over several steps ---- */
+/* ---- sums over several steps, the scaled loss ---- */
 
 void dt_optimizer_add_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v,
                            const dt_value *gradient, dt_value examples) {

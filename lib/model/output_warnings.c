@@ -163,8 +163,6 @@ static const char *words_of(dt_range r) {
     return words[r];
 }
 
-/* ---- layers ---- */
-
 static void look_at_layer(const looker *k, int i) {
     const dt_layer_spec *l = &k->model->layer[i];
     const dt_yield y = k->yields[i];
@@ -183,8 +181,6 @@ static void look_at_layer(const looker *k, int i) {
             "of the two out",
             l->name, y.by, k->model->layer[l->from[0]].name, k->yields[l->from[0]].by);
 }
-
-/* ---- losses ---- */
 
 static const char *cure_of(const looker *k, const dt_named *loss, dt_yield y) {
     const dt_loss_row *row = (const dt_loss_row *)loss->kind;

@@ -127,7 +127,7 @@ static void index_name(dt_model_reader *r, int i) {
     dt_hash_index_add(&r->names, is_new ? dt_name_hash(name) : 0);
 }
 
-/* ---- shapes ---- */
+/* ---- shapes and weights ---- */
 
 static dt_status *check_example(const dt_layer_build *b) {
     double bytes = (double)dt_dtype_size(b->out.dtype);

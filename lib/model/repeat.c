@@ -243,7 +243,7 @@ static dt_status *repeat_layers(expansion *e, const dt_entry *entry, const turn 
     return NULL;
 }
 
-/* ---- the list ---- */
+/* ---- the list of layers, the kind Repeat ---- */
 
 static bool is_repeat(const dt_tree *item) {
     return item->kind == DT_TREE_MAP && item->n == 1 && strcmp(item->entry[0].key, "Repeat") == 0;

@@ -198,7 +198,7 @@ static dt_status *take_arguments(call *c, const dt_tree *node) {
     return faults;
 }
 
-/* ---- inputs ---- */
+/* ---- one call ---- */
 
 static bool all_the_same(const dt_keras_tensors *t) {
     for (int i = 1; i < t->n; i++)

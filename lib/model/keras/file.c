@@ -23,8 +23,6 @@ enum {
 };
 static const char member[] = "config.json";
 
-/* ---- text ---- */
-
 static dt_status *read_archive(const char *path, dt_str *text) {
     bool found;
     DT_TRY(dt_zip_read_text(path, member, MOST_BYTES, text, &found));
@@ -32,8 +30,6 @@ static dt_status *read_archive(const char *path, dt_str *text) {
     return dt_suggest(dt_fail(DT_E_KERAS_MODEL, NULL, "%s: the archive has no %s", path, member),
                       "model.save(\"model.keras\") writes one that has");
 }
-
-/* ---- the tree ---- */
 
 typedef struct conversion {
     dt_arena *arena;
@@ -151,15 +147,11 @@ dt_status *dt_keras_file_read(dt_arena *arena, const char *path, dt_tree **out) 
     return parse(arena, name, &text, out);
 }
 
-/* ---- writing ---- */
-
 /* Writes a .keras archive, as Keras' model.save() does: metadata.json, config.json and
  * model.weights.h5. Or writes model.weights.h5 alone, as model.save_weights() does. The date is
  * left out, so that equal models give equal files. */
 
 static const char metadata[] = "{\"keras_version\": \"3.15.1\", \"date_saved\": \"\"}";
-
-/* ---- the weights ---- */
 
 typedef struct file_member {
     uint32_t crc;
@@ -188,8 +180,6 @@ static dt_status *put_weights(dt_archive *a, const dt_hdf5_item *item, int n) {
     m.to = a;
     return dt_hdf5_write(item, n, &(dt_hdf5_sink){put, &m});
 }
-
-/* ---- the archive ---- */
 
 static dt_status *put_text(dt_archive *a, const char *name, const char *text, size_t n) {
     DT_TRY(dt_archive_begin(a, name, (uint32_t)crc32(0, (const Bytef *)text, (uInt)n), (int64_t)n));

@@ -174,7 +174,7 @@ static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l) {
     return NULL;
 }
 
-/* ---- layers of keras.applications ---- */
+/* ---- layers of keras.applications, layers behind others ---- */
 
 /* Converts the arguments of ConvNeXt's LayerScale, x * gamma with one number for each channel, to
  * those of EinsumDense. */

@@ -21,8 +21,6 @@ static bool is_one_of(const char *name, const char *const *names) {
     return false;
 }
 
-/* ---- operands ---- */
-
 /* One or two operands of an operation, in the order in which they are written. */
 typedef struct operands {
     dt_tree *of[2];
@@ -69,8 +67,6 @@ static dt_tree *called_with(dt_arena *arena, const dt_tree *raw, dt_tree *const 
     nodes->item[0] = node;
     return layer;
 }
-
-/* ---- x * scale + offset ---- */
 
 typedef struct affine {
     double scale, offset;
@@ -120,8 +116,6 @@ static bool is_rescaling(dt_arena *arena, dt_keras_layer *l, const operands *o) 
         }
     return false;
 }
-
-/* ---- other operations ---- */
 
 static bool is_square(dt_arena *arena, const dt_keras_layer *l, const operands *o) {
     const char *name = l->class_name->text;

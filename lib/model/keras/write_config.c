@@ -8,7 +8,7 @@
 
 #include "model/keras/keras_impl.h"
 
-/* ---- layers that Keras lacks ---- */
+/* ---- what Keras lacks ---- */
 
 static const struct {
     const char *layer, *of;
@@ -225,7 +225,7 @@ static dt_status *put_arguments(writing *w, const dt_named *named) {
     return NULL;
 }
 
-/* ---- layers ---- */
+/* ---- configurations of layers ---- */
 
 static void put_shape(writing *w, const char *key, const dt_type *type) {
     dt_json_open(&w->j, key, '[');
@@ -250,7 +250,7 @@ static dt_status *put_config(writing *w, const dt_layer_spec *l) {
     return NULL;
 }
 
-/* ---- calls ---- */
+/* ---- calls, and whole layers ---- */
 
 /* Writes [LAYER, CALL, TENSOR]. A layer with weights_of becomes a later call of the other layer.
  * TENSOR is dt_layer_spec.taken: 0, or for a LayerOutput the index of the output that it takes. */

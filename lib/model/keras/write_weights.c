@@ -15,8 +15,6 @@
 
 #include "model/keras/keras_impl.h"
 
-/* ---- the kind of model ---- */
-
 bool dt_keras_has_heads(const dt_layer *row) {
     return row == &dt_layer_multi_head_attention || row == &dt_layer_group_query_attention;
 }
@@ -169,7 +167,7 @@ static dt_status *check_removed(dt_arena *arena, const dt_model_spec *m, const p
     return faults;
 }
 
-/* ---- groups ---- */
+/* ---- groups and arrays ---- */
 
 typedef struct listing {
     dt_arena *arena;

@@ -32,8 +32,6 @@ static dt_status *build(dt_layer_build *b, const char *kind, int n) {
     return NULL;
 }
 
-/* ---- graph ---- */
-
 /* Emits int64 values (out, in). All values in row r are (r + more) * in / out, rounded down if `up`
  * is 0 and up if it is out - 1. */
 static dt_value edge(dt_trace *t, const dt_type *type, int64_t more, int64_t up) {

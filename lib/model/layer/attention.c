@@ -52,8 +52,6 @@ static const dt_field additive_fields[] = {
             .help = "multiply by a trained number for each feature"),
     COMMON_FIELDS, DT_END};
 
-/* ---- shapes ---- */
-
 enum { QUERY, VALUE };
 
 /* Returns the index of the input that holds the keys. */
@@ -111,8 +109,6 @@ static dt_status *build_additive(dt_layer_build *b) {
     if (a->use_scale) DT_TRY(dt_layer_weight(b, &scale));
     return build_rest(b);
 }
-
-/* ---- graph ---- */
 
 static dt_value dot_scores(const dt_layer_call *c) {
     static const dt_dot_attr dot = {

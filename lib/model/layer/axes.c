@@ -4,8 +4,6 @@
 
 #include "op/shapes.h"
 
-/* ---- finding the axes ---- */
-
 dt_status *dt_axes_find(const dt_layer_build *b, const dt_ints *axis, uint32_t *dims) {
     return dt_dims_find(&(dt_dims_of){.type = &b->in, .at = &b->at}, axis, dims);
 }
@@ -26,8 +24,6 @@ dt_status *dt_axes_weight(dt_layer_build *b, uint32_t dims, const dt_weight_requ
         if (dims >> d & 1) along.dim[along.rank++] = b->in.dim[d];
     return dt_layer_weight(b, &along);
 }
-
-/* ---- graph ---- */
 
 dt_value dt_along(dt_value v, const dt_type *type, uint32_t dims) {
     int8_t to[DT_MAX_RANK] = {0};

@@ -95,8 +95,6 @@ static dt_status *build(dt_layer_build *b) {
     return add_weights(b, 1u << axis);
 }
 
-/* ---- mean and variance ---- */
-
 typedef struct statistics {
     dt_value mean, variance; /* shape (channels) */
 } statistics;

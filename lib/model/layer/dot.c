@@ -23,8 +23,6 @@ static const dt_field fields[] = {
     DT_FLAG(struct dot, normalize, .help = "normalize the vectors first"),
     DT_LAYER_FIELDS(struct dot), DT_END};
 
-/* ---- shapes ---- */
-
 /* Sets *out to the axis of input k, counted from the front. Error MODEL_SHAPE if it is out of range
  * or the batch. */
 static dt_status *read_axis(const dt_layer_build *b, const dt_tree *axes, int k, int *out) {
@@ -74,8 +72,6 @@ static dt_status *build(dt_layer_build *b) {
     b->out_mask = false;
     return join_shapes(b, axis);
 }
-
-/* ---- graph ---- */
 
 /* Emits x divided by its length along the axis. A length below 1e-7, Keras' epsilon, is replaced by
  * 1e-7. */

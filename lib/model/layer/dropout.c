@@ -39,8 +39,6 @@ static const dt_field spatial_fields[] = {COMMON_FIELDS, DT_END};
 static const dt_field spatial_fields_by_format[] = {COMMON_FIELDS, DT_DATA_FORMAT(struct dropout),
                                                     DT_END};
 
-/* ---- the mask's shape ---- */
-
 static dt_status *read_size(const dt_layer_build *b, const dt_tree *t, int d, dt_type *mask) {
     int64_t size = 1;
     if (t->kind == DT_TREE_NULL) return NULL;

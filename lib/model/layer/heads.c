@@ -193,8 +193,6 @@ static dt_value project_input(const dt_layer_call *c, const char *name, int what
                           project(c->xs[source(h, c->n_in, what)], 1, weight, biased));
 }
 
-/* ---- with a mask ---- */
-
 /* Combines two masks: both must allow a key. An absent mask allows all keys. */
 static dt_value both(dt_value a, dt_value b) {
     return !a.trace ? b : !b.trace ? a : dt_minimum(a, b);

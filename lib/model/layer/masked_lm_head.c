@@ -52,8 +52,6 @@ typedef struct parts {
     bool is_own;
 } parts;
 
-/* ---- building ---- */
-
 static dt_status *check_inputs(const dt_layer_build *b) {
     const dt_type *positions = &b->ins[1];
     DT_TRY(dt_layer_wants_exactly(b, "MaskedLMHead", 3, "(B, steps, features)"));
@@ -133,8 +131,6 @@ static dt_status *build(dt_layer_build *b) {
                                                    .initializer = h->bias_initializer,
                                                    .preset = "zeros"});
 }
-
-/* ---- graph ---- */
 
 /* Selects steps of x (B, T, D) at positions (B, M): (B, M, D). */
 static dt_value take_steps(dt_value x, dt_value positions) {

@@ -83,8 +83,6 @@ static const dt_field fields[] = {
 /* The kernels of the layer, in their order. */
 enum { ROUTER, GATE, UP, DOWN };
 
-/* ---- build ---- */
-
 /* Adds a kernel, (E, inputs, outputs) or, for the router, (D, E), and with use_bias a bias, (E,
  * outputs) or (E). */
 static dt_status *add_weights(dt_layer_build *b, const char *kernel, const char *bias, int rank,

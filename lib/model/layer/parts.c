@@ -5,8 +5,6 @@
 
 #include "model/layer/parts.h"
 
-/* ---- arguments ---- */
-
 const dt_tree *dt_part_word(const dt_layer_build *b, const char *value) {
     dt_tree *t = dt_arena_new(b->arena, dt_tree);
     *t = (dt_tree){.kind = DT_TREE_SCALAR, .at = b->at, .text = value};
@@ -48,8 +46,6 @@ static const dt_tree *arguments_of(const dt_layer_build *b, const dt_part_reques
     return t;
 }
 
-/* ---- building and calling ---- */
-
 static dt_status *read_args(const dt_layer_build *b, const dt_part_request *q, void **out) {
     const dt_kind *k = &q->row->kind;
     *out = dt_arena_alloc(b->arena, k->size);
@@ -85,8 +81,6 @@ dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_layer_p
     one.name = dt_arena_printf(b->arena, "%s/%s", b->name, q->name);
     return build_part(b, &one, out);
 }
-
-/* ---- wrapped layers ---- */
 
 dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer, dt_named *out) {
     int n;
@@ -142,8 +136,6 @@ const char *dt_part_state(const dt_weight_spec *weight, const dt_layer_part *p) 
         if (weight[i].fixed && dt_layer_role(weight[i].name) < 0) return weight[i].name;
     return NULL;
 }
-
-/* ---- calls ---- */
 
 dt_value dt_part_call(const dt_layer_call *c, const dt_layer_part *p, dt_value x) {
     dt_layer_call one = *c;

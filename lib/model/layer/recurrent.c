@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-/* ---- weights ---- */
-
 /* The number of steps is limited, since unrolling emits every step: a longer sequence would take
  * minutes to compile. */
 enum { MOST_STEPS = 4096 };
@@ -128,8 +126,6 @@ dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) {
     b->out_mask = b->masks[0] && r->return_sequences;
     return NULL;
 }
-
-/* ---- graph ---- */
 
 dt_value dt_gate(dt_value x, int i, int64_t units) {
     return dt_slice_axis(x, dt_type_of_value(x).rank - 1, i * units, units, 1);

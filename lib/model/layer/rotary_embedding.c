@@ -21,8 +21,6 @@
 
 const char *const dt_rope_types[] = {"linear", "yarn", NULL};
 
-/* ---- waves ---- */
-
 /* Emits the numbers 0, 1, ..., n - 1 in float32. */
 static dt_value count(dt_trace *t, int64_t n) {
     return dt_convert(dt_iota(t, &(dt_type){.dtype = DT_INT32, .rank = 1, .dim = {n}}, 0),
@@ -117,8 +115,6 @@ static dt_value lengthened(const dt_rotation *r, dt_value wave) {
     return dt_multiply(wave, dt_like(wave, 0.1 * log(r->scaling_factor) + 1));
 }
 
-/* ---- x ---- */
-
 /* Broadcasts a table (T, H / 2) to half of x, (B, T, ..., H / 2). */
 static dt_value lay(dt_value table, dt_value half) {
     dt_type type = dt_type_of_value(half);
@@ -141,8 +137,6 @@ dt_value dt_rotate(const dt_rotation *r, dt_value x) {
                      dt_add(dt_multiply(other, cosine), dt_multiply(one, sine))},
         2, last);
 }
-
-/* ---- the layer ---- */
 
 struct rotary_embedding {
     dt_layer_head head;

@@ -31,8 +31,6 @@ dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *
     return NULL;
 }
 
-/* ---- windows ---- */
-
 /* Limits strides and dilations to values with the same result, so that arbitrarily large ones cost
  * nothing: a stride beyond the input gives one window, like a stride of its length; with a dilation
  * of more than twice the input's length, a window covers at most one element of the input, whatever
@@ -100,8 +98,6 @@ dt_value dt_convolve(dt_value x, dt_value kernel, const dt_space *s, int groups)
     for (int i = 0; i < s->n; i++) a.window[i] = dt_space_window(s, i, type.dim[i + 1]);
     return dt_convolution(x, kernel, &a);
 }
-
-/* ---- the arguments of convolutions ---- */
 
 static const int64_t ones[DT_MAX_SPATIAL] = {1, 1, 1};
 

@@ -49,8 +49,6 @@ dt_status *dt_space_places(dt_layer_build *b, const char *kind, const dt_space *
 /* Returns the convolution of x (B, ..., C) with a kernel (..., C / groups, outputs). */
 dt_value dt_convolve(dt_value x, dt_value kernel, const dt_space *s, int groups);
 
-/* ---- the arguments of convolutions ---- */
-
 typedef struct dt_conv_layer {
     dt_layer_head head;
     int64_t filters, groups, depth_multiplier;

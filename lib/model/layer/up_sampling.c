@@ -50,8 +50,6 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* ---- nearest ---- */
-
 /* Repeats each element of dimension d `times` times: (n) to (n * times). */
 static dt_value repeat(dt_value x, int d, int64_t times) {
     dt_type t = dt_type_of_value(x), wide = t, merged = t;
@@ -64,8 +62,6 @@ static dt_value repeat(dt_value x, int d, int64_t times) {
     for (int i = 0; i < t.rank; i++) dims[i] = (int8_t)(i <= d ? i : i + 1);
     return dt_reshape(dt_broadcast_in_dim(x, &wide, dims), merged.rank, merged.dim);
 }
-
-/* ---- bilinear and bicubic ---- */
 
 /* Evaluates ((a d + b) d + c) d + e for each element d. */
 static dt_value cubic(dt_value d, double a, double b, double c, double e) {

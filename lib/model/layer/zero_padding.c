@@ -35,8 +35,6 @@ typedef struct amounts {
     int64_t end[DT_MAX_SPATIAL][2];
 } amounts;
 
-/* ---- reading ---- */
-
 static dt_status *bad_amounts(const dt_tree *t, const char *key, int n) {
     const char *forms = n == 1   ? "one number or [before, after]"
                         : n == 2 ? "one number, [height, width] or [[top, bottom], [left, right]]"
@@ -75,8 +73,6 @@ static dt_status *read_amounts(const dt_tree *t, const char *key, int n, int64_t
     return NULL;
 }
 
-/* ---- padding ---- */
-
 static dt_status *build_padding(dt_layer_build *b, const char *kind, int n) {
     const struct ends *e = b->args;
     amounts *a = dt_arena_new(b->arena, amounts);
@@ -98,8 +94,6 @@ static dt_value pad(const dt_layer_call *c, const amounts *a, int sign) {
 }
 
 static dt_value call_padding(const dt_layer_call *c) { return pad(c, c->made, 1); }
-
-/* ---- cropping ---- */
 
 /* Returns Keras' default: 0 for images, 1 otherwise. */
 static int64_t usual_cropping(int n) { return n == 2 ? 0 : 1; }

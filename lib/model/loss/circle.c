@@ -48,8 +48,6 @@ static dt_status *check(const void *args, const dt_type *target, const dt_type *
     return NULL;
 }
 
-/* ---- pairs ---- */
-
 /* All pairs (B, all) of an example of this replica and an example of the global batch. */
 typedef struct pairs {
     /* distance: the distance d. same, other: bools, whether the pair counts as one of equal labels,

@@ -45,8 +45,6 @@ static dt_status *check(const void *args, const dt_type *target, const dt_type *
     return NULL;
 }
 
-/* ---- states ---- */
-
 /* Emits the class numbers of labels, (B, L). A class without a score is reported when the step
  * runs. */
 static dt_value labels_of(const dt_loss_call_args *c) {
@@ -86,8 +84,6 @@ static dt_value scores_of(dt_value prediction, dt_value z) {
                              dt_broadcast_rows(dt_convert(z, DT_INT32), &each), DT_EQ);
     return dt_dot_general(log_softmax(prediction), dt_convert(is, p.dtype), &dot);
 }
-
-/* ---- sums ---- */
 
 /* Emits the log of the sum of exp x[i]. No gradient flows through the maximum that is
  * subtracted. */

@@ -29,8 +29,6 @@ static const dt_field tversky_fields[] = {
     DT_REAL(struct overlap, beta, .preset = "0.5", .help = "weight of false positives"), AXIS_FIELD,
     DT_END};
 
-/* ---- axes ---- */
-
 static dt_status *check(const void *args, const dt_type *target, const dt_type *prediction) {
     const struct overlap *o = args;
     DT_TRY(dt_check_same_shape(args, target, prediction));

@@ -5,8 +5,6 @@
  */
 #include "model/metric/confusion.h"
 
-/* ---- thresholds as they are given ---- */
-
 struct decisions {
     const char *name;
     dt_reals thresholds;

@@ -60,8 +60,6 @@ static int64_t classes_of(const struct iou *m) {
     return m->num_classes ? m->num_classes : 2;
 }
 
-/* ---- checks ---- */
-
 /* Returns the type of the class numbers of values of type t: t itself if they are class numbers
  * already (sparse). Scores have the classes in the last dimension, which is removed. */
 static dt_type numbers_of(const dt_type *t, bool sparse) {
@@ -107,8 +105,6 @@ static dt_status *check(const void *args, const dt_type *target, const dt_type *
 static dt_status *check_binary(const void *args, const dt_type *target, const dt_type *prediction) {
     return check_shapes(args, true, true, target, prediction);
 }
-
-/* ---- sums ---- */
 
 /* Emits class numbers in one dimension, (N) of int32. */
 static dt_value numbers(dt_value x, bool sparse) {
@@ -178,8 +174,6 @@ static void count_binary(dt_metric_parts *m) {
 }
 
 static int sums(const void *args) { return 3 * (int)classes_of(args); }
-
-/* ---- results ---- */
 
 static int results(const void *args, const double *sum, int n_sums, double *out) {
     const struct iou *m = args;
