@@ -57,8 +57,8 @@ dt_yield dt_activation_yields(int activation, const dt_type *out) {
 }
 
 /* Returns the range of an activation's output for an input of range `in`. of_any: the range for any
- * input. Functions such as relu and leaky_relu keep numbers from 0 to 1 in that range. If the input
- * has limits and the function has none, the range is unknown. */
+ * input. Functions such as relu and leaky_relu keep numbers from 0 to 1 in that range. Otherwise
+ * the range of a function without limits is unknown, unless the input may be any real number. */
 dt_yield dt_yields_activated(dt_yield of_any, dt_yield in) {
     const bool is_unit = in.range == DT_RANGE_UNIT || in.range == DT_RANGE_SHARES;
     const bool is_real = of_any.range == DT_RANGE_REAL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The settings of `compile` for each output: its loss, the loss's weight, and the data elements
- * that hold its targets and sample weights. In a model of one output each of these is a single
+ * that hold its targets and sample weights. In a model of one output each of these may be a single
  * value. For several outputs they are mappings by output, or lists in the outputs' order. A single
  * loss or sample_weight applies to all outputs; a loss of null means that the output has none.
  *

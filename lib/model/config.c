@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes the arguments of a layer, loss, optimizer and so on as JSON, under Keras' names. The field
- * table that reads them from jobs determines how. An argument that is left out and has no default
- * is null.
+ * table that reads them from jobs determines how. An argument without a default whose field notes
+ * whether it was given is null if it was not.
  */
 #include "model/model.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs initializers. Element i of a variable is drawn from its own random stream, with the key
- * (seed, path, i), or (seed of the initializer, i) if the initializer has one. So adding a layer,
- * or drawing in another order or on another thread, changes no other weight. Values are drawn in
- * double and rounded once to the variable's dtype.
+ * (seed, path, i), or (seed of the initializer, i) if the initializer has one. So adding a layer
+ * changes no weight that keeps its path, nor does drawing in another order or on another thread.
+ * Values are drawn in double and rounded once to the variable's dtype.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions by which layers check shapes, add weights and refuse inputs. */
+/* Functions that layers share: they add weights, check inputs and axes, and join masks. */
 #include <assert.h>
 #include <string.h>
 

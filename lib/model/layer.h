@@ -24,11 +24,11 @@ typedef enum dt_range {
 } dt_range;
 typedef struct dt_yield {
     dt_range range;
-    const char *by; /* name of the activation or the kind of layer that causes the range */
-    bool scaled;    /* whether a layer other than an activation has scaled the values */
+    const char *by; /* the activation or the kind of layer that gives it; may be NULL */
+    bool scaled;    /* whether a Rescaling or a division by a norm gave the range */
 } dt_yield;
 
-/* Upper limits in bytes: of a weight, and of the largest value of one example in a model. */
+/* Upper limits in bytes: of a weight, and of a layer's output for one example. */
 #define DT_MAX_WEIGHT_BYTES 0x1p40
 #define DT_MAX_EXAMPLE_BYTES 0x1p38
 
@@ -108,7 +108,7 @@ typedef struct dt_layer_head {
     const dt_tree *constraint[DT_ON_WEIGHTS];
 } dt_layer_head;
 
-/* Keras' names of dtype policies. Variables are float32 under each. */
+/* Keras' names of dtype policies. */
 extern const char *const dt_policies[];
 typedef enum dt_policy {
     DT_POLICY_FLOAT32,
@@ -144,7 +144,7 @@ typedef struct dt_further_output {
 #define DT_MAX_WEIGHTS 32
 #define DT_MAX_BORROWED 2
 /* What `build` of a layer gets (types of inputs, arguments) and what it finds (type of the output,
- * weights). */
+ * weights). For parts of layers, n_in may be 0, and ins and from NULL. */
 typedef struct dt_layer_build {
     dt_arena *arena;
     const struct dt_layer *row;
@@ -153,8 +153,8 @@ typedef struct dt_layer_build {
     dt_named within;  /* the layer that it wraps; kind NULL: it wraps none */
     const char *within_name;
     dt_location at;          /* location of the layer in the job file */
-    dt_type in;              /* (B, ...): the type of the first input */
-    int n_in;                /* number of inputs; 0: the layer is an Input */
+    dt_type in;              /* (B, ...): the type of the first input, if any */
+    int n_in;                /* number of inputs; 0: an Input, or a part */
     const dt_type *ins;      /* [n_in] the types of all inputs */
     const char *const *from; /* [n_in] the names of the layers that the inputs come from */
     const bool *masks;       /* [n_in] whether the input has a mask: see dt_layer */
@@ -225,16 +225,16 @@ typedef struct dt_layer_call {
     const char *name;
     /* values of the layer's weights in the order of `build`; borrowed weights come last */
     const dt_value *weight;
-    /* the variables of the weights, for a layer that assigns its state for the next training step;
-     * the state is equal on all replicas */
+    /* the variables of the weights, without borrowed ones, for a layer that assigns its state for
+     * the next training step; the state is equal on all replicas */
     dt_variable *const *variable;
     const dt_type *out; /* type of the output, which `build` has set */
     uint64_t seed;      /* the seed of the model, from which random numbers are drawn */
     bool training;
     dt_dtype compute; /* the dtype in which the policy of the layer computes */
     const struct dt_model *model;
-    /* (B, L) for each input token the index of its document, as float32; no value: the text is one
-     * document */
+    /* (B, L) for each input token the index of its document, as float32; no value: documents have
+     * no effect */
     dt_value document;
     /* the sum of what dt_layer_add_loss has added, (B); no value: it has not been called */
     dt_value *loss;
@@ -257,7 +257,6 @@ dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y);
 
 /*
  * The dtypes of a layer under a policy of mixed precision, whose dtype is `compute` of the call.
- * Variables are float32 under each policy.
  *
  *     NARROW    inputs and weights are converted to that dtype
  *     WIDE      inputs are converted to float32, and outputs back; weights are not converted: for
@@ -279,8 +278,8 @@ typedef enum dt_layer_precision {
  * Masks. Some steps of a padded sequence do not count. Its mask, bools with the shape of its values
  * without the last dimension, is passed from layer to layer, as in Keras. A layer that supports
  * masking may read its inputs' masks, and its output has the first input's mask, unless its row has
- * `mask`. Outputs of other layers have no mask. If a model's output has a mask, losses, and metrics
- * that are not `unmasked`, count only the steps where it is true.
+ * `mask` or its build clears out_mask. Outputs of other layers have no mask. If a model's output
+ * has a mask, losses, and metrics that are not `unmasked`, count only the steps where it is true.
  */
 typedef struct dt_layer {
     dt_kind kind;
@@ -288,8 +287,8 @@ typedef struct dt_layer {
     /* the least and the largest number of inputs that the layer accepts; 0 in either stands for
      * 1 */
     int least, most;
-    /* number of spatial dimensions of a layer over space: 1 for steps, 2 for images, 3 for volumes;
-     * 0 for other layers */
+    /* number of spatial dimensions of a convolution, ConvLSTM or UpSampling: 1 for steps, 2 for
+     * images, 3 for volumes; 0 for other layers, also poolings */
     int sides;
     dt_status *(*build)(dt_layer_build *b);
     dt_value (*call)(const dt_layer_call *c);
@@ -308,9 +307,9 @@ typedef struct dt_layer {
      * never */
     bool (*by_replica)(const void *args);
 } dt_layer;
-/* Functions for `yields`. dt_yields_inputs is for a layer that gives the values of its single input
- * in another shape or order. The others are for values between those of the inputs, such as means
- * (the range is unknown if the inputs' ranges differ), for sums and for products. */
+/* Functions for `yields`. dt_yields_inputs is for a layer whose values are those of its single
+ * input, such as Reshape or Dropout. The others are for values between those of the inputs, such as
+ * means (the range is unknown if the inputs' ranges differ), for sums and for products. */
 dt_yield dt_yields_inputs(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_between(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_sum(const struct dt_layer_spec *l, const dt_yield *above);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that metrics share: weighted means, and the number of results of a metric. */
+/* Functions that metrics share. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,8 @@
  * Models: layers, losses, metrics, optimizers and initializers. Each is a row in a table (layers.h,
  * losses.h, metrics.h, optimizers.h, initializers.h). A row begins with a dt_kind, whose field
  * table reads its arguments from the job file, with Keras' names and defaults. Rows emit graph
- * nodes; only initializers, and the results of metrics, are computed here.
+ * nodes; only initial values, results of metrics, and learning rates of given steps are computed
+ * here.
  *
  * Reading is apart from creating: dt_model_read checks every shape and lists the weights without
  * allocating one, so that a job is validated, and planned, without memory for weights.
@@ -73,7 +74,7 @@ typedef enum dt_remat_value {
     DT_REMAT_QUERY = 1 << 1,
     DT_REMAT_KEY = 1 << 2,
     DT_REMAT_VALUE = 1 << 3,
-    DT_REMAT_CONTEXT = 1 << 4, /* the input of attention's output projection */
+    DT_REMAT_CONTEXT = 1 << 4, /* the result of attention, before its output projection */
     DT_REMAT_OUT = 1 << 5,
     /* WI_0 and WI_1: the two first products of a feed-forward network, that of the gate and that of
      * the values which the gate multiplies */
@@ -109,8 +110,7 @@ extern const dt_remat_product dt_remat_products[DT_REMAT_PRODUCTS];
 /* Whether a weight's path is LAYER or "LAYER/kernel", or ends with "/LAYER" or "/LAYER/kernel". */
 bool dt_is_kernel_of(const char *path, const char *layer);
 
-/* A policy that a job gives as lists of names of values. given false: the job names a policy
- * instead. */
+/* A policy that a job gives as lists of names of values. given false: the job has no such lists. */
 typedef struct dt_remat_lists {
     bool given;
     dt_items save, offload; /* of `int`: indices of dt_remat_value_names */
@@ -183,7 +183,7 @@ typedef struct dt_model_spec {
 dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out,
                             const int **turns) DT_MUST_USE;
 /* Reads a job's `model`, or the list of layers alone, which is a sequential model. Returns all
- * independent errors, which name layer, shape and line. */
+ * independent errors. */
 dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_location *at,
                          dt_model_spec *out) DT_MUST_USE;
 /* Returns the Input of that name; NULL: the model does not have it. */
@@ -247,7 +247,8 @@ typedef struct dt_compile_spec {
     dt_location loss_at;
     int n_metrics;
     dt_metric_use *metric;
-    /* the policy that determines in which dtype layers compute; variables are float32 */
+    /* the policy that determines in which dtype layers compute; variables of floats are not
+     * affected */
     dt_policy precision;
     dt_quantization quantization;
     dt_location quantization_at;
@@ -269,8 +270,8 @@ void dt_compile_see_targets(const dt_compile_spec *c, int output, const dt_type 
 void dt_output_warnings(const dt_model_spec *m, const dt_compile_spec *c, dt_arena *arena,
                         dt_texts *out);
 #define DT_MAX_KEYS (1 + DT_MAX_OUTPUTS + DT_MAX_NUMBERS)
-/* Lists the keys of the history, without those of validation: "loss", losses of single outputs,
- * metrics. Returns their number. */
+/* Lists the keys of the history, without those of validation and of callbacks: "loss", losses of
+ * single outputs, metrics. Returns their number. */
 int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS]);
 /* These return the tables of keys of `compile` and `model`. */
 const dt_field *dt_compile_fields(void);
@@ -284,7 +285,7 @@ dt_optimizer *dt_optimizer_compiled(const dt_compile_spec *c);
 struct dt_model {
     int refs;
     dt_arena *arena;
-    /* The model as written, see dt_model_read; NULL: it was created from a job's spec. */
+    /* The tree that dt_model_read read; NULL: the model was created from a job's spec. */
     const dt_tree *tree;
     dt_model_spec spec;
     int n_weights;
@@ -295,7 +296,7 @@ struct dt_model {
     /* The strategy in whose scope the model was created; lib/train counts the reference. */
     struct dt_strategy *strategy;
     bool compiled;
-    const dt_tree *compile_tree; /* the mapping `compile` as written */
+    const dt_tree *compile_tree; /* `compile` as written; NULL: dt_model_compile was not called */
     dt_compile_spec compile;
     dt_optimizer *optimizer;
     void *runner; /* data that lib/train attaches to the model */

@@ -73,7 +73,7 @@ dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out) {
 
 /* ---- the handle ---- */
 
-/* Creates an optimizer from a row and arguments that were read, whose memory must outlive it. */
+/* Creates an optimizer. The memory of named->args must outlive it. */
 static dt_optimizer *optimizer_over(const dt_named *named) {
     dt_optimizer *o = dt_alloc(sizeof *o);
     *o = (dt_optimizer){.refs = 1, .named = *named};

@@ -44,8 +44,8 @@ typedef struct dt_optimizer_head {
     int64_t ema_overwrite_frequency, gradient_accumulation_steps;
     dt_texts exclude_from_weight_decay;
     bool use_ema;
-    /* whether the job has set the argument that the member is named after; has_rate: learning_rate,
-     * to a number */
+    /* whether the argument that the member is named after was given; has_rate: learning_rate, as a
+     * number; has_scale: loss_scale_factor, or a number as loss_scale of `compile` */
     bool has_rate, has_decay, has_clipvalue, has_clipnorm, has_global_clipnorm, has_frequency,
         has_scale, has_accumulation;
 } dt_optimizer_head;
@@ -151,9 +151,9 @@ struct dt_optimizer { /* The type behind the public handle of an optimizer. */
      * "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL: there is no dynamic scale, or
      * dt_optimizer_prepare has not created it yet */
     dt_variable *scale, *good_steps;
-    /* the int64 scalar "optimizer/iteration": number of steps, without those that the dynamic loss
-     * scale skipped; with gradient_accumulation_steps k, k steps make one update. NULL until
-     * dt_optimizer_prepare */
+    /* the int64 scalar "optimizer/iteration": number of steps of dt_optimizer_emit, without those
+     * that the dynamic loss scale skipped; with gradient_accumulation_steps k, k steps make one
+     * update. NULL until dt_optimizer_prepare */
     dt_variable *iteration;
     /* learning rate that callbacks change, a float32 scalar; NULL: the learning rate of the job
      * applies */
@@ -187,7 +187,8 @@ struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_vari
 dt_status *dt_optimizer_vary_rate(dt_optimizer *o) DT_MUST_USE;
 /* Creates, with their first values, `iteration`, the loss scale, what accumulation needs, and the
  * slots of the variables v, as far as they do not exist. Fails with DOES_NOT_FIT if there is no
- * memory for the slots. */
+ * memory for the slots, and with RANGE if `accumulates` is set, but gradient_accumulation_steps is,
+ * too, or slots were created without it. */
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
 /* Sets iteration, the loss scale, the counts of accumulation and all slots to their initial values;
  * a learning rate that callbacks changed (`rate`) is left as it is. */

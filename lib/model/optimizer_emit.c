@@ -5,10 +5,9 @@
  *     gradients ──▶ all_reduce SUM ──▶ / loss scale ──▶ accumulate ──▶ clip ──▶ weight decay
  *               ──▶ the row's step ──▶ mean of weights ──▶ constraint
  *
- * and iteration + 1. The callers, train/step.c and dt_optimizer_apply, compute the sum. With a
- * dynamic loss scale, a step whose gradients are not finite changes neither weights nor slots.
- * Keras clips before the sum, so that its results depend on the number of replicas; here they do
- * not.
+ * and iteration + 1. The callers compute the sum. With a dynamic loss scale, a step whose gradients
+ * are not finite changes neither weights nor slots. Keras clips before the sum, so that its results
+ * depend on the number of replicas; here they do not.
  *
  * With gradient_accumulation_steps k, every k-th step updates, by the mean of k gradients. Since
  * all steps run the same program, the update is computed in each step but assigned only in every
@@ -76,7 +75,7 @@ typedef struct step {
     const dt_optimizer *o;
     const dt_optimizer_head *head;
     dt_trace *trace;
-    dt_value before; /* number of training steps done before this one, int64 */
+    dt_value before; /* `iteration` before this step, int64 */
     dt_value done;   /* number of updates done before this step, int64 */
     dt_value t;      /* number of the update that this step belongs to, counted from 1, int64 */
     /* whether this step makes an update, bool; without a trace: every step does */

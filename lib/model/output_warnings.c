@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Warns of outputs and losses that do not fit each other, with which a job runs but learns nothing,
- * or less than it could. A loss declares the range of predictions that it expects; layers and
+ * Warns of mistakes in layers, outputs and losses, with which a job runs but learns nothing, or
+ * less than it could. A loss declares the range of predictions that it expects; layers and
  * activations declare the range of their outputs. There is no warning unless the mistake is
  * certain.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mixed precision, as Keras' policies have it: variables are float32, layers compute in 16 bits.
- * Most layers convert their inputs and weights (dt_layer_precision), so gradients of weights pass
- * that conversion and become float32. Outputs keep 16 bits until a layer, loss or metric needs
- * float32. All conversions are nodes of the graph, so that plans include their cost.
+ * Mixed precision, as Keras' policies have it: weights are float32, layers compute in 16 bits. Most
+ * layers convert their inputs and weights (dt_layer_precision), so gradients of weights pass that
+ * conversion and become float32. Outputs keep 16 bits until a layer, loss or metric needs float32.
+ * All conversions are nodes of the graph, so that plans include their cost.
  */
 #include "model/model.h"
 
@@ -18,8 +18,7 @@ dt_value dt_to_float32(dt_value x) {
     return dt_dtype_is_narrow(dt_type_of_value(x).dtype) ? dt_convert(x, DT_FLOAT32) : x;
 }
 
-/* Converts 16- and 32-bit floats. Integers and float64, which no policy covers, are not
- * converted. */
+/* Converts 16- and 32-bit floats. Other values, which no policy covers, are not converted. */
 static dt_value converted(dt_value x, dt_dtype to) {
     dt_dtype from = dt_type_of_value(x).dtype;
     return from == DT_FLOAT32 || dt_dtype_is_narrow(from) ? dt_convert(x, to) : x;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Learning-rate schedules: a rate as a function of the step, emitted as graph nodes that depend on
- * the step counter, and computed as a number for printing. Rates are computed in float32, as in
- * Keras.
+ * the step counter, and computed as a number. Rates are computed in float32, as in Keras.
  */
 
 #include "model/model.h"

@@ -197,8 +197,8 @@ static dt_status *check_rules(const dt_layer_build *b, const dt_layer_spec *othe
 
 /* Sets *owner to the index of the layer whose weights layer i uses, by its key `weights_of`, and
  * then b->n_weights to 0; without the key, to i. Fails with MODEL_INPUTS if there is no such layer
- * before it, with MODEL_SHAPE if its kind or weights differ, and with MODEL_LAYERS if layer i has
- * other regularizers or constraints. */
+ * before it, unless one could not be read, with MODEL_SHAPE if its kind or weights differ, and with
+ * MODEL_LAYERS if layer i has other regularizers or constraints. */
 static dt_status *find_owner(const dt_model_reader *r, int i, dt_layer_build *b, int *owner) {
     const dt_texts *of = &dt_reader_head(r, i)->weights_of;
     *owner = i;

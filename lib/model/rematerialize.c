@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Policies of rematerialization, with MaxText's names. A policy says which results of a block's
- * products are kept for the backward pass, on the device or in the host's memory:
+ * Policies of rematerialization, with MaxText's names. A policy says which values of a block are
+ * kept for the backward pass, on the device or in the host's memory:
  *
  *     rematerialize: minimal
  *     rematerialize: {save: [query_proj, out_proj], offload: [decoder_layer_input]}
  *
- * train/trainer.c determines these products. Those of experts have the names that MaxText's moe.py
- * gives them: mlpwi_0, mlpwi_1, mlpwo.
+ * Products of experts have the names that MaxText's moe.py gives them: mlpwi_0, mlpwi_1, mlpwo.
  */
 #include <string.h>
 

@@ -73,7 +73,7 @@ static const rule rules[] = {
     {KEPT("attention_output/kernel", "out_proj.weight"), .ins = 2, .outs = 1},
     {KEPT("attention_output/bias", "out_proj.bias")},
     {.layer = "Depthwise", KEPT("kernel", "weight"), .ins = 0, .outs = 2},
-    /* the kernel of Dense, and of all but depthwise convolutions */
+    /* the kernel of Dense, and of convolutions but depthwise and separable ones */
     {KERNEL("kernel", "weight")},
     {KEPT("bias", "bias")},
     {KEPT("gamma", "weight")},
@@ -179,8 +179,8 @@ typedef struct features {
 } features;
 
 /* Returns the number of channels of the image that a Flatten reads; 1: it reads none, or the order
- * is PyTorch's. Values with one spatial dimension are sequences, unless a layer over space, such as
- * a convolution, computed them. In PyTorch, too, steps come first in sequences, so they do not
+ * is PyTorch's. Values with one spatial dimension are sequences, unless they come from a layer with
+ * `sides`, such as a convolution. In PyTorch, too, steps come first in sequences, so they do not
  * count as images. */
 static int64_t image_channels(const dt_model_spec *m, const dt_layer_spec *l) {
     const dt_type flat = l->in;
@@ -233,8 +233,8 @@ static dt_status *find_channels(const dt_model_spec *m, int i, const features *a
 
 /* ---- copying ---- */
 
-/* Returns the index in the weight, or in its row that the rule selects, of the element (place,
- * input, output). */
+/* Returns the index in the weight of the element (place, input, output), which is counted within
+ * the row that the rule selects, if it selects one. */
 static int64_t own_index(const move *m, int64_t s, int64_t i, int64_t o) {
     const int64_t row = m->rule && m->rule->rows ? m->rule->row * m->out : 0;
     return row + (s * m->in + i) * m->out + o;

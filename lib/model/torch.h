@@ -16,7 +16,7 @@ typedef struct dt_torch {
     /* the tensors in PyTorch's shapes; data is NULL if the weights have no memory */
     dt_arrays tensors;
     int n;
-    struct dt_torch_move *move; /* [n] how each tensor is copied to and from a weight */
+    struct dt_torch_move *move; /* [n] how values are copied between a weight and a tensor */
 } dt_torch;
 
 /* Lists the tensors. weights: all weights of the model, in the order of its specification. A weight

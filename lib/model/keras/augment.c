@@ -2,7 +2,7 @@
 /*
  * Layers that prepare data: those that change images at random, in training only, those that give
  * images a size, and those that make numbers of words or of other numbers. In a model of Keras they
- * stand behind an Input; here they are steps of `dataset.map`, which have the same arguments.
+ * stand behind an Input; here they are steps of `dataset.map`.
  *
  *     layers: [Input: {name: image}, Rescaling, RandomFlip: {mode: horizontal}, Conv2D, ...]
  *     ──▶     layers: [Input: {name: image}, Conv2D, ...]
@@ -11,10 +11,12 @@
  * Such layers, and Rescaling before them, are moved as long as no other layer reads the same
  * values; the first that makes numbers is the last that is moved. A Rescaling after the last of
  * them stays. Layers that prepare data elsewhere in the model are refused later, by name. The Input
- * gets the shape and the dtype of the steps' result. A text is a single value here, and an array of
- * one text in Keras: if the last layer that is moved makes one integer of it, a Reshape takes its
- * place. The steps can encode only a single value as a row of 0 and 1. For several values, the step
- * makes integers, and a CategoryEncoding takes the layer's place.
+ * gets the shape of the steps' result and, if that is numbers of words or bins, its dtype. A text
+ * is a single value here, and an array of one text in Keras: if the last layer that is moved makes
+ * one integer of it, a Reshape takes its place. The steps make a row of a single value only. If a
+ * layer with multi_hot or count, but no mask_token, stands behind an Input of one dimension and
+ * several values, its step makes integers, and a CategoryEncoding takes the layer's place;
+ * otherwise, the step refuses several values.
  */
 #include <string.h>
 
@@ -244,8 +246,9 @@ static bool counts_several(const dt_tree *input, const dt_entry *layer) {
            shape->n == 1 && strcmp(text_of(shape->item[0]), "1") != 0;
 }
 
-/* Sets the shape and the dtype of the Input to those of a layer's values. Returns the layer that
- * must then follow the Input in place of `layer`; NULL: none is needed. */
+/* Sets the shape of the Input to that of a layer's values, and for NUMBERS and A_SEQUENCE the
+ * dtype. Returns the layer that must then follow the Input in place of `layer`; NULL: none is
+ * needed. */
 static dt_tree *put_values(dt_arena *arena, dt_tree *input, const dt_entry *layer) {
     const dt_tree *shape = dt_tree_get(input, "shape"), *width;
     const int row = find_row(layer->key);

@@ -147,10 +147,7 @@ dt_status *dt_keras_file_read(dt_arena *arena, const char *path, dt_tree **out) 
     return parse(arena, name, &text, out);
 }
 
-/* Writes a .keras archive, as Keras' model.save() does: metadata.json, config.json and
- * model.weights.h5. Or writes model.weights.h5 alone, as model.save_weights() does. The date is
- * left out, so that equal models give equal files. */
-
+/* The text of metadata.json. The date is left out, so that equal models give equal files. */
 static const char metadata[] = "{\"keras_version\": \"3.15.1\", \"date_saved\": \"\"}";
 
 typedef struct file_member {

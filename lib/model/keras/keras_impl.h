@@ -35,7 +35,7 @@ const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *
  * none. Returns an object as it is if it has no name. */
 const dt_tree *dt_keras_policy(const dt_tree *config);
 
-/* Functions that make and change trees: scalars and maps with a location in the file. */
+/* Functions of trees: scalars and maps with a location in the file. */
 dt_tree *dt_keras_scalar(dt_arena *arena, const dt_location *at, const char *text);
 /* Returns an empty map with room for `most` entries, and for the entries that are added to any
  * layer. */
@@ -54,13 +54,13 @@ dt_status *dt_keras_inline(dt_arena *arena, const dt_tree **root) DT_MUST_USE;
 /* ---- layer.c ---- */
 
 typedef struct dt_keras_layer {
-    const dt_tree *raw; /* the layer in Keras' form: as it was read, or rewritten by layer.c or
-                         * operation.c */
+    /* the layer in Keras' form: as it was read, or rewritten by inline.c, layer.c or operation.c */
+    const dt_tree *raw;
     const char *name;
     const dt_tree *class_name;
     const dt_layer *row;   /* the row of dtrain's layer; NULL: dtrain has no such layer */
-    const dt_tree *policy; /* dtype policy; NULL: not given */
-    dt_tree *arguments;    /* a map of the layer's arguments by dtrain's names */
+    const dt_tree *policy; /* dtype policy; NULL: none, or an Input */
+    dt_tree *arguments;    /* a map of the layer's arguments */
     /* a layer that must follow this one: its activation, {LeakyReLU: {name: dense_activation}}, or
      * an Add of its first input and its result; NULL: none */
     dt_tree *behind;
@@ -76,7 +76,7 @@ typedef struct dt_keras_layer {
 
 /* ---- augment.c ---- */
 
-/* Whether the layer prepares data, and dataset.map has a step with the same arguments. */
+/* Whether the layer prepares data, and dataset.map has such a step. */
 bool dt_keras_is_step(const char *kind);
 
 /* ---- layer.c ---- */
@@ -113,7 +113,7 @@ typedef struct dt_keras_model {
 typedef struct dt_keras_tensors {
     dt_arena *arena;
     int n, cap;
-    const dt_tree **name; /* the names are lent by the tree; the caller frees the array */
+    const dt_tree **name; /* names; the caller frees the array only */
 } dt_keras_tensors;
 
 /* Returns the layer with this name among the first n, or the layer that has the output "NAME/1";

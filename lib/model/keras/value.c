@@ -99,8 +99,8 @@ const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *
     return NULL;
 }
 
-/* Finds the fields of an initializer, regularizer, constraint or layer by its name, which no two
- * have in common; NULL: no such name, or no fields. */
+/* Finds the fields of an initializer, regularizer, constraint or layer by its name, in the first of
+ * these tables that has it; NULL: no such name, or no fields. */
 static const dt_field *find_fields(const char *name) {
     const dt_kind *const *(*const tables[])(int *) = {dt_initializers, dt_regularizers,
                                                       dt_constraints, dt_layers};

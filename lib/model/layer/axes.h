@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by layers that normalize: their axes, values along these axes, and means. */
+/* Axes of layers that normalize, values along axes, and means. */
 #ifndef DT_MODEL_LAYER_AXES_H
 #define DT_MODEL_LAYER_AXES_H
 

@@ -8,9 +8,10 @@
  *     otherwise    uses moving statistics, which every training step updates from those of the
  *                  batch: moving * momentum + batch * (1 - momentum)
  *
- * The moving statistics are the same on all replicas: they move towards the mean of all replicas'
- * statistics, weighted by their numbers of examples. A layer that is not trainable always uses the
- * moving statistics. Masked steps are not counted.
+ * The moving statistics are the same on all replicas: without `synchronized` they move towards the
+ * mean of all replicas' statistics, weighted by their numbers of examples or, with a mask, of
+ * elements. A layer that is not trainable always uses the moving statistics. Masked steps are not
+ * counted.
  */
 #include "model/layer/axes.h"
 

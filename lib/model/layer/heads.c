@@ -137,7 +137,8 @@ static dt_status *check_groups(const dt_layer_build *b, const dt_heads *h) {
                    (long long)h->query_heads, (long long)h->key_heads);
 }
 
-/* Refuses an epsilon that would have no effect. Layers without that field leave it 0. */
+/* Refuses an epsilon other than the default without qk_norm. Layers without that field leave it
+ * 0. */
 static dt_status *check_norm(const dt_layer_build *b, const dt_heads *h) {
     if (h->qk_norm || h->norm_epsilon == 0 || h->norm_epsilon == DT_QK_NORM_EPSILON) return NULL;
     return dt_suggest(dt_fail(DT_E_RANGE, &b->at, "layer_norm_epsilon needs qk_norm"),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LayerOutput: an output of a layer that has several, such as the last states of an LSTM. Layers
- * name it LAYER/OUTPUT among their inputs, and it is added to the model before the first of them.
- * It computes nothing.
+ * name it LAYER/OUTPUT among their inputs, and the model among its outputs; it is added before the
+ * first layer that reads it, or at the end. It computes nothing.
  *
  *     - LSTM: {name: encoder, units: 8, return_state: true}
  *     - LSTM: {units: 8, inputs: [answer, encoder/state_h, encoder/state_c]}

@@ -39,7 +39,6 @@ static void step(dt_cell_step *s) {
 static const dt_cell cell = {.name = "lstm_cell", .gates = 4, .states = 2, .step = step};
 
 /* The bias: ones for the forget gate, and the initializer's values for the others. */
-
 struct forget_bias {
     dt_named others;
     int64_t units;

@@ -5,10 +5,9 @@
  * From logits x it is log(1 + exp x) - x y. Probabilities are clipped to [1e-7, 1 - 1e-7], unless
  * they come straight from a sigmoid: that node's input is the logits.
  *
- * The focal form (T. Lin et al., Focal Loss for Dense Object Detection, 2017), always computed from
- * clipped probabilities, multiplies the loss by (1 - p_t)^gamma, where p_t is the probability of
- * the true label; with class balancing labels 1 have the weight alpha, labels 0 the weight 1 -
- * alpha.
+ * The focal form (T. Lin et al., Focal Loss for Dense Object Detection, 2017) multiplies the loss
+ * of clipped probabilities by (1 - p_t)^gamma, where p_t is the probability of the true label; with
+ * class balancing labels 1 have the weight alpha, labels 0 the weight 1 - alpha.
  */
 #include <assert.h>
 

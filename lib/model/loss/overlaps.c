@@ -6,8 +6,8 @@
  *     Tversky    1 - |y p| / (|y p| + alpha |y (1 - p)| + beta |p (1 - y)|)
  *
  * with |x| the sum of x over the axes and 1e-7 added to the divisors. By default x is summed over
- * all axes, which yields one number for all samples. If the axes do not include the batch, there is
- * a number for each example.
+ * all axes, which yields one number for all samples. If the axes do not include the batch, examples
+ * are not added up.
  */
 #include "model/model.h"
 
@@ -52,7 +52,7 @@ static uint32_t summed(const void *args, const dt_type *prediction) {
     return dims;
 }
 
-/* Emits the loss of each example, or of all, from sums over this replica's samples. */
+/* Emits the losses, from sums over this replica's samples. */
 static dt_value rows(const dt_loss_call_args *c,
                      int (*parts)(const dt_loss_call_args *c, dt_value *part),
                      dt_value (*join)(const void *args, const dt_value *sum)) {

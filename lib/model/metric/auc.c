@@ -49,8 +49,7 @@ static int n_thresholds(const struct auc *a) {
     return a->has_thresholds ? a->thresholds.n + 2 : (int)a->num_thresholds;
 }
 
-/* Returns the number of sums of one curve; 0 with multi_label, since it depends on the number of
- * labels. */
+/* Returns the number of all sums; 0 with multi_label, since it depends on the number of labels. */
 static int sums(const void *args) {
     return ((const struct auc *)args)->multi_label ? 0 : 4 * n_thresholds(args) + 1;
 }

@@ -12,7 +12,7 @@ static const dt_field fields[] = {
     DT_NOT_YET("dtype"), DT_END};
 
 static dt_value update(const dt_loss_call_args *c) {
-    /* shape (B) */
+    /* shape (B, ...) */
     dt_value hit = dt_compare(dt_argmax(c->target, -1), dt_argmax(c->prediction, -1), DT_EQ);
     return dt_convert(hit, dt_type_of_value(c->prediction).dtype);
 }

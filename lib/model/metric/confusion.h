@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts of right and wrong decisions at each of T thresholds, over all outputs of all examples,
- * times their weights:
+ * Counts of right and wrong decisions at each of T thresholds, over outputs of all examples, times
+ * their weights:
  *
  *     true positives [T], false positives [T], true negatives [T], false negatives [T]
  *

@@ -93,7 +93,7 @@ DECISIONS(precision, "Precision", "precision", "share of predicted positives tha
 DECISIONS(recall, "Recall", "recall", "share of positives that are found", share_fields,
           DT_BETTER_MORE, share(args, sum, TP, FN, out))
 
-/* ---- the best of one rate where another has a given value ---- */
+/* ---- the best of one rate where another has at least a given value ---- */
 
 struct trade {
     const char *name;

@@ -5,7 +5,7 @@
  * rises m_mul times as far above alpha times the first top, where all periods end (I. Loshchilov,
  * F. Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, 2016).
  *
- * With warmup_target, CosineDecay first rises linearly over warmup_steps from the initial rate to
+ * With warmup_target, CosineDecay first goes linearly over warmup_steps from the initial rate to
  * warmup_target, which is then the top; without it warmup_steps has no effect.
  */
 #include "model/model.h"

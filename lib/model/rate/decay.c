@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rates that fall with p = step / decay_steps, which is rounded down when `staircase` is set:
+ * Rates by p = step / decay_steps, which is rounded down when `staircase` is set:
  *
  *     ExponentialDecay    initial decay_rate^p
  *     InverseTimeDecay    initial / (1 + decay_rate p)
