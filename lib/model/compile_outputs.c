@@ -36,8 +36,7 @@ bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const
            (o->n > 1 && !is_kind(rows, n, t->entry[0].key));
 }
 
-/* Returns the error UNKNOWN_NAME for an output that does not exist. The error suggests the nearest
- * name. */
+/* Returns the error UNKNOWN_NAME for an output that does not exist. The error suggests names. */
 static dt_status *no_output(const dt_outputs *o, const dt_location *at, const char *name) {
     const char *names[DT_MAX_OUTPUTS];
     for (int i = 0; i < o->n; i++) names[i] = o->v[i].name;

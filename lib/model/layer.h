@@ -279,7 +279,8 @@ typedef enum dt_layer_precision {
  * without the last dimension, is passed from layer to layer, as in Keras. A layer that supports
  * masking may read its inputs' masks, and its output has the first input's mask, unless its row has
  * `mask` or its build clears out_mask. Outputs of other layers have no mask. If a model's output
- * has a mask, losses, and metrics that are not `unmasked`, count only the steps where it is true.
+ * has a mask, losses of samples, and mean metrics that are not `unmasked`, count only the steps
+ * where it is true.
  */
 typedef struct dt_layer {
     dt_kind kind;
@@ -304,7 +305,7 @@ typedef struct dt_layer {
      * NULL: the range is unknown. */
     dt_yield (*yields)(const struct dt_layer_spec *l, const dt_yield *above);
     /* whether the output in training depends on the division of the batch over replicas; NULL:
-     * never */
+     * never, unless a wrapped layer's does */
     bool (*by_replica)(const void *args);
 } dt_layer;
 /* Functions for `yields`. dt_yields_inputs is for a layer whose values are those of its single

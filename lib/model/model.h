@@ -277,7 +277,7 @@ int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS]);
 const dt_field *dt_compile_fields(void);
 const dt_field *dt_model_fields(void);
 
-/* Creates the optimizer of a job, with its loss scale. The spec must outlive it. */
+/* Creates the optimizer of `compile`, with its loss scale. The spec must outlive it. */
 dt_optimizer *dt_optimizer_compiled(const dt_compile_spec *c);
 
 /* ---- the public model handle (created in lib/train, which knows strategies) ---- */
@@ -293,7 +293,8 @@ struct dt_model {
     dt_variables trainable;
     uint64_t seed;
     dt_policy precision; /* the policy that determines in which dtype layers compute */
-    /* The strategy in whose scope the model was created; lib/train counts the reference. */
+    /* The strategy in whose scope the model was created; NULL: none. lib/train counts the
+     * reference. */
     struct dt_strategy *strategy;
     bool compiled;
     const dt_tree *compile_tree; /* `compile` as written; NULL: dt_model_compile was not called */
@@ -309,7 +310,7 @@ struct dt_model {
     dt_digest *digest; /* where dt_model_weights_sha256 stores its result */
 };
 /* Sets *out to the weight of that path, which the model owns. If there is none, sets *out to NULL
- * and fails with WEIGHT; the error suggests the nearest path. */
+ * and fails with WEIGHT; the error suggests a similar path, if there is one. */
 dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable **out) DT_MUST_USE;
 /* Emits the forward pass into the trace of the inputs. There is one value per Input of the model,
  * in their order; each is converted to the Input's dtype. Results go to output[spec.n_outputs]; if

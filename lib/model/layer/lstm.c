@@ -27,7 +27,7 @@ static const dt_field fields[] = {DT_RECURRENT_UNITS, DT_RECURRENT_FIELDS, DT_RE
 static void step(dt_cell_step *s) {
     int64_t units = s->args->units;
     int gate = s->args->recurrent_activation, activation = s->args->activation;
-    dt_value z = dt_add(s->x, dt_gates_of_state(s, s->state[0], 0, 4)); /* shape (B, 4 units) */
+    dt_value z = dt_add(s->x, dt_gates_of_state(s, s->state[0], 0, 4));
     dt_value i = dt_activate(gate, dt_gate(z, 0, units)),
              f = dt_activate(gate, dt_gate(z, 1, units));
     dt_value candidate = dt_activate(activation, dt_gate(z, 2, units)),

@@ -3,8 +3,8 @@
  * CategoricalCrossentropy: -sum over classes of y log p, for one-hot (or any) y.
  *
  * From logits it is one op, which is exact for large logits, too. Probabilities are divided by
- * their sum and clipped to [1e-7, 1 - 1e-7], unless they come straight from a softmax: that node's
- * input is the logits.
+ * their sum and clipped to [1e-7, 1 - 1e-7], unless they come straight from a softmax over the last
+ * axis: that node's input is the logits.
  *
  * The focal form (T. Lin et al., Focal Loss for Dense Object Detection, 2017) multiplies each
  * class's part by alpha (1 - p)^gamma. It is always computed from clipped probabilities.
