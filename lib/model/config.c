@@ -42,7 +42,7 @@ void dt_config_field(const dt_field *f, const void *args, dt_json *j) {
     case DT_FIELD_ENUM: dt_json_string(j, f->name, f->choices[*(const int *)p]); break;
     case DT_FIELD_INTS: print_ints(j, f->name, p); break;
     case DT_FIELD_REALS: print_reals(j, f->name, p); break;
-    default: break; /* values of other kinds belong to keys that other functions print */
+    default: break; /* values of other kinds are not printed here */
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers: how they check shapes and emit their part of the graph; activations; regularizers and
- * constraints of weights. */
+ * constraints. */
 #ifndef DT_MODEL_LAYER_H
 #define DT_MODEL_LAYER_H
 

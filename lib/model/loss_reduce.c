@@ -113,8 +113,7 @@ static dt_value mean_over_batch(const weighting *x) {
 static dt_value reduce_weighted(const weighting *x) {
     if (reduction_of(x) == DT_REDUCTION_NONE) return x->values;
     if (reduction_of(x) == DT_REDUCTION_SUM) return total(x->values);
-    /* A loss that is one number for all samples is treated as one sample, without its weight, as in
-     * Keras. */
+    /* A loss that is one number for all samples is divided by 1, not by a weight, as in Keras. */
     bool is_one = dt_type_of_value(x->values).rank == 0;
     dt_value counted = is_one ? (dt_value){0} : dt_divisor_rows(reduction_of(x), x->w, x->counts);
     return divide(x, total(x->values), total(counted.trace ? counted : dt_like(x->values, 1)));

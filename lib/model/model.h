@@ -254,7 +254,8 @@ typedef struct dt_compile_spec {
     dt_location quantization_at;
     /* the dynamic loss scale; its `growth` is 0 if there is none */
     dt_loss_scale scaling;
-    /* whether metrics and predictions use the units in which the data set stores the target */
+    /* whether metrics and predictions of regressions use the units in which the data set stores the
+     * target */
     bool original_units;
 } dt_compile_spec;
 /* Reads `compile`. model: NULL if it has errors. Until dt_compile_see_targets, `accuracy` and

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Optimizers: reading, the handle, and its state. optimizer_emit.c emits updates of variables. */
+/* Optimizers: reading, the handle, its configuration and its state. optimizer_emit.c emits updates
+ * of variables. */
 #include <stdlib.h>
 #include <string.h>
 

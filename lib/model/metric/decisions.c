@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Metrics of decisions at thresholds: counts (TruePositives, ...), Precision and Recall, and the
- * best of one rate at a given value of another.
+ * best of one rate where another has at least a given value.
  */
 #include "model/metric/confusion.h"
 

@@ -16,7 +16,7 @@ static dt_value half_cosine(dt_value x) {
                        dt_add(dt_like(x, 1), dt_cosine(dt_multiply(dt_like(x, M_PI), x))));
 }
 
-/* Emits top ((1 - alpha) c + alpha), which lies between top and alpha times top. */
+/* Emits top ((1 - alpha) c + alpha): alpha times top if c is 0, top if c is 1. */
 static dt_value between(double top, double alpha, dt_value c) {
     dt_value share = dt_add(dt_multiply(dt_like(c, 1 - alpha), c), dt_like(c, alpha));
     return dt_multiply(dt_like(c, top), share);
