@@ -5,10 +5,10 @@
  *     list ── repeat.c ──▶ list without Repeat
  *     list item ──▶ layer, name ──▶ its inputs (inputs.c) ──▶ shapes and weights, layer by layer
  *
- * Every item is read and named before any shape is looked at, so that all faults of a job are
- * reported in one run. Shapes are inferred for the layers whose inputs could all be built, since
- * nothing is known after one that could not. A sequential model is the case in which no layer names
- * its inputs.
+ * Every item is read and named before any shape is looked at, so that independent faults of a job
+ * are reported in one run. Shapes are inferred for the layers whose inputs could all be built,
+ * since nothing is known after one that could not. A sequential model is the case in which no layer
+ * names its inputs.
  */
 #include <string.h>
 

@@ -13,8 +13,7 @@
  *
  * A text that consists of one variable is replaced by the variable's value as written, for example
  * a number, a word or a list. The value keeps its location in the file, so that errors point there.
- * The list is expanded before layers are read, so no other code handles Repeat. A Repeat may
- * contain another one.
+ * The list is expanded before layers are read. A Repeat may contain another one.
  */
 #include <ctype.h>
 #include <stdlib.h>

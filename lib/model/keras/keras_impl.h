@@ -25,8 +25,8 @@ dt_status *dt_keras_class(const dt_tree *thing, const dt_tree **name) DT_MUST_US
 bool dt_keras_is_operation(const dt_tree *thing);
 /* Converts a value of a configuration to its form in a job file. */
 dt_status *dt_keras_value(dt_arena *arena, const dt_tree *value, dt_tree **out) DT_MUST_USE;
-/* Sets *out to a map of the entries of a configuration, except `dtype`, that differ from the
- * defaults of a table of fields; `fields` may be NULL. For nulls, see value.c. */
+/* Sets *out to a map of the entries of a configuration, except `dtype` and values that are known to
+ * equal the defaults of a table of fields; `fields` may be NULL. For nulls, see value.c. */
 dt_status *dt_keras_arguments(dt_arena *arena, const dt_field *fields, const dt_tree *config,
                               dt_tree **out) DT_MUST_USE;
 /* Returns the row of a table with this name; NULL: no row has it. */

@@ -7,10 +7,10 @@
  *     {"class_name": "Zeros", "config": {}, ...}                 ──▶   Zeros
  *     {"class_name": "__tuple__", "items": [1, 2]}               ──▶   [1, 2]
  *
- * Values that are equal to the default in the table are left out, so that a job shows only what
- * differs. Nulls are refused where null is known to differ from the default here, passed on for
- * required arguments, and left out otherwise. All other values are read by the table, which refuses
- * arguments that dtrain does not have.
+ * Values that are known to equal the default in the table are left out. Nulls are refused where
+ * null is known to differ from the default here, passed on for required arguments, and left out
+ * otherwise. All other values are read by the table, which refuses arguments that dtrain does not
+ * have.
  */
 #include <string.h>
 

@@ -296,9 +296,9 @@ dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell) {
     return r->return_sequences ? join_steps(y, steps) : y[steps - 1];
 }
 
-/* In LSTM, ConvLSTM and GRU, gates scale and mix values of the activation. If gates are in [0, 1],
- * the output has the activation's range, extended to 0; otherwise its range is unknown. SimpleRNN
- * has no gates, so its output is the activation's. */
+/* In LSTM, ConvLSTM and GRU, gates scale and mix values of the activation. If the range of gates is
+ * 0 to 1, the output has the activation's range, extended to 0; otherwise its range is unknown.
+ * SimpleRNN has no gates, so its output is the activation's. */
 dt_range dt_recurrent_range(const dt_layer *row, const dt_recurrent *r) {
     const dt_type any = dt_type_of(DT_FLOAT32, 1, (const int64_t[]){DT_BATCH});
     const dt_range range = dt_activation_yields(r->activation, &any).range;
