@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Applies activations: by name in `activation:` fields, and as a traced call with arguments. Their
- * formulas are in lib/model/activation, by family. Derivatives at corners are those of Keras.
- * maximum and minimum pass the gradient of a tie to their second input, so the order of inputs
- * matters: relu'(0) is 0, but hard_tanh'(-1) and hard_tanh'(1) are 1.
+ * Applies activations: by name in `activation:` fields, and as a traced call with arguments; also
+ * finds and moves axes. The formulas of activations are in lib/model/activation, by family.
+ * Derivatives at corners are those of Keras. maximum and minimum pass the gradient of a tie to
+ * their second input, so the order of inputs matters: relu'(0) is 0, but hard_tanh'(-1) and
+ * hard_tanh'(1) are 1.
  */
 
 #include "model/model.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads `compile`: its keys and the precision. Settings per output and metrics have their own
- * files. */
+/* Reads `compile`, and lists the keys of the history. Settings per output and metrics have their
+ * own files. */
 #include "model/compile.h"
 
 #include <string.h>

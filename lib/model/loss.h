@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Losses and metrics. Both are graph nodes computed from targets and predictions. Many losses are
+/* Losses and metrics. Both emit graph nodes, usually from targets and predictions. Many losses are
  * also metrics of the same name. */
 #ifndef DT_MODEL_LOSS_H
 #define DT_MODEL_LOSS_H
