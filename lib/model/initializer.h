@@ -63,7 +63,7 @@ struct dt_initializer {
     const void *preset; /* constants for `fill`, if several initializers have the same `fill` */
     /* whether `fill` must compute all elements at once, because they depend on each other */
     bool whole;
-    /* whether `fill` draws random numbers; then the arguments begin with a dt_seed_head */
+    /* whether the arguments begin with a dt_seed_head, for the random numbers that `fill` draws */
     bool draws;
     /* Returns the error MODEL_SHAPE if a variable of this type cannot be initialized, else NULL.
      * The member is NULL if all types can be. */

@@ -271,7 +271,7 @@ typedef enum dt_layer_precision {
     DT_LAYER_AS_IT_IS
 } dt_layer_precision;
 
-/* `most` of layers that accept any number of inputs */
+/* `most` of layers such as Add, which accept many inputs */
 #define DT_MANY_LAYERS 1024
 
 /*

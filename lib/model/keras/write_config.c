@@ -181,7 +181,7 @@ static bool is_default(const dt_field *f, const void *args) {
     }
 }
 
-/* Writes a value. A number that stands for a list of one is written as a number, except
+/* Writes a value. A list that was given as a single number is written as a number, except
  * `target_shape`, which is always a list. */
 static void put_value(writing *w, const dt_field *f, const void *args) {
     const dt_ints *list = (const void *)((const char *)args + f->offset);
