@@ -393,8 +393,8 @@ dt_value dt_softplus(dt_value x); /* Emits log(1 + exp x). */
 /* Emits max(x, 0) and log(1 + exp -|x|). Their sum is softplus. */
 void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail);
 
-/* A term that is added to the loss: one for each element of a weight, or one for the whole
- * weight. */
+/* A term that is added to the loss: one for each element of a weight or of a layer's output, or one
+ * for a whole weight. */
 typedef struct dt_regularizer {
     dt_kind kind;
     /* Returns the error MODEL_SHAPE if a weight of this type cannot be regularized, else NULL. The

@@ -37,7 +37,7 @@ extern const dt_field dt_binary_crossentropy_fields[], dt_categorical_crossentro
 
 typedef struct dt_loss_call_args {
     const void *args;
-    dt_value target; /* the targets: (B, ..., C), or class numbers (B, ...) or (B, ..., 1) */
+    dt_value target; /* the targets, such as (B, ..., C), or class numbers (B, ...) */
     /* the predictions, (B, ..., C) or (B); if their node is a softmax, its input has the logits */
     dt_value prediction;
 } dt_loss_call_args;

@@ -29,8 +29,8 @@ static dt_status *misfit(const dt_type *weight, const dt_type *values) {
                    dt_text_of_shape(weight).s, dt_text_of_shape(values).s);
 }
 
-/* Returns the type of weights after dimensions of size 1 are removed until `rank` are left: first
- * from the end, then from the front. */
+/* Returns the type of weights after dimensions of size 1 are removed while more than `rank` are
+ * left: first from the end, then from the front. */
 static dt_type without_ones(dt_type w, int rank) {
     int before = 0;
     while (w.rank > rank && w.dim[w.rank - 1] == 1) w.rank--;
@@ -129,8 +129,8 @@ static dt_value with_ones(dt_value values, int rank) {
 }
 
 /* Emits losses in the shape that Keras gives them with such weights: losses (B) with weights (B, 1)
- * become (B, 1), a scalar is repeated to the weights' shape, and losses (n) with weights (1, n)
- * become (1, n). This is visible if nothing is reduced. */
+ * become (B, 1), a scalar is repeated to the shape of weights other than (1), and losses (n) with
+ * weights (1, n) become (1, n). This is visible if nothing is reduced. */
 static dt_value shaped_like(dt_value values, dt_value weight) {
     dt_type v = dt_type_of_value(values), w = dt_type_of_value(weight);
     bool column = v.rank == 1 && w.rank == 2 && w.dim[1] == 1;
