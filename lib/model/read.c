@@ -17,7 +17,7 @@
 
 /* ---- names ---- */
 
-/* Returns the location of layer i's name. */
+/* Returns the location of layer i's name, or of the layer if the job gives it no name. */
 static const dt_location *name_place(const dt_model_reader *r, int i) {
     const dt_tree *name = dt_tree_get(r->named[i].tree, "name");
     return name ? &name->at : &r->named[i].at;
@@ -196,9 +196,10 @@ static dt_status *check_rules(const dt_layer_build *b, const dt_layer_spec *othe
 }
 
 /* Sets *owner to the index of the layer whose weights layer i uses, by its key `weights_of`, and
- * then b->n_weights to 0; without the key, to i. Fails with MODEL_INPUTS if there is no such layer
- * before it, unless one could not be read, with MODEL_SHAPE if its kind or weights differ, and with
- * MODEL_LAYERS if layer i has other regularizers or constraints. */
+ * then b->n_weights to 0; to i without the key, and if no layer has the name but one could not be
+ * read. Fails with MODEL_INPUTS if that layer does not come before or was not built, with
+ * MODEL_SHAPE if its kind or weights differ, and with MODEL_LAYERS if layer i has other
+ * regularizers or constraints. */
 static dt_status *find_owner(const dt_model_reader *r, int i, dt_layer_build *b, int *owner) {
     const dt_texts *of = &dt_reader_head(r, i)->weights_of;
     *owner = i;
@@ -346,7 +347,7 @@ enum { SEQUENTIAL, FUNCTIONAL };
 enum { MOST_LAYERS = 1 << 14 };
 struct model {
     int type, policy;
-    int64_t vocabulary_tiling, flash_from; /* flash_from: 0 if flash_attention is a flag */
+    int64_t vocabulary_tiling, flash_from; /* flash_from: flash_attention, if it is a number */
     bool flash_attention, scan_layers;
     dt_remat_lists kept;
     const dt_tree *layers;

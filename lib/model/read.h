@@ -23,7 +23,7 @@ typedef struct dt_model_reader {
     const char **name; /* [n] names of the layers; NULL: the layer could not be read */
     /* finds layers that were read so far by their names; of equal names, the first layer */
     dt_hash_index names;
-    int missing;              /* number of inputs that name no layer, so far */
+    int missing;              /* number of inputs reported so far that name a later layer or none */
     bool is_one_faulty;       /* whether a layer could not be read, so that its name is unknown */
     dt_named *within;         /* [n] the layer that layer i wraps; kind NULL: none */
     const char **within_name; /* [n] names of the layers in `within` */

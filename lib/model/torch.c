@@ -13,9 +13,9 @@
  *
  * PyTorch flattens images with channels first, dtrain with channels last. So the inputs of a Dense
  * after a Flatten are in another order, which depends on the number of channels (find_channels). So
- * are the vectors of a normalization in between. After a layer that joins such values with values
- * in another order, or normalizes groups of them, the order is unknown; a Dense or normalization
- * that reads them is refused.
+ * are the vectors of a normalization or PReLU in between. After a layer that concatenates such
+ * values, joins them with values in another order, or normalizes groups of them, the order is
+ * unknown; a Dense, PReLU or normalization that reads them is refused, but for GroupNormalization.
  */
 #include "model/torch.h"
 
@@ -73,7 +73,7 @@ static const rule rules[] = {
     {KEPT("attention_output/kernel", "out_proj.weight"), .ins = 2, .outs = 1},
     {KEPT("attention_output/bias", "out_proj.bias")},
     {.layer = "Depthwise", KEPT("kernel", "weight"), .ins = 0, .outs = 2},
-    /* the kernel of Dense, and of convolutions but depthwise and separable ones */
+    /* kernels of other layers, such as Dense and Conv2D */
     {KERNEL("kernel", "weight")},
     {KEPT("bias", "bias")},
     {KEPT("gamma", "weight")},
@@ -173,8 +173,8 @@ static bool scales_features(const dt_layer_spec *l) {
  * channels of one pixel are adjacent, unlike in PyTorch. */
 typedef struct features {
     int64_t channels; /* number of channels of that image; 1: the order is PyTorch's */
-    /* the layer after Flatten from which on the order is not known: it merged features of different
-     * orders, or normalized groups of them; NULL: there is none */
+    /* the layer after Flatten from which on the order is not known: it joined features, or
+     * normalized groups of them; NULL: there is none */
     const dt_layer_spec *mixed;
 } features;
 

@@ -155,8 +155,8 @@ dt_status *dt_keras_mask_check(const dt_keras_model *m, int i, const dt_tree *ma
 /* ---- write_config.c, write_weights.c ---- */
 
 /* Whether Keras' Sequential can represent the model: it has one input, its only output is that of
- * the last layer, each layer after the Input reads only the previous layer's first output, all have
- * their own weights, and none needs several inputs or is an attention with heads. */
+ * the last layer, each layer after the Input reads only the previous layer's first output, and none
+ * has `weights_of`, needs several inputs or is an attention with heads. */
 bool dt_keras_is_sequential(const dt_model_spec *m);
 /* Whether the layer is a MultiHeadAttention or GroupQueryAttention, which are called with query,
  * value and key, not with a list. */

@@ -13,9 +13,10 @@
  * mask argument must be that of the mask that the layer's inputs have in dtrain. Any other mask,
  * computed by the user's program, has another text and is refused.
  *
- * Layers with attention, Multiply, Maximum and Minimum have no mask arguments in the file: they
- * read the masks of their inputs when the model runs. MultiHeadAttention then also removes them, so
- * that others of these layers see no mask in Keras. Models that have such layers are refused.
+ * Layers with attention, Multiply, Maximum and Minimum have no mask arguments in the file unless
+ * the program gives them: they read the masks of their inputs when the model runs.
+ * MultiHeadAttention then also removes them, so that others of these layers see no mask in Keras.
+ * Models that have such layers are refused.
  */
 #include <string.h>
 

@@ -136,8 +136,9 @@ static void remove_masks(const dt_model_spec *m, const place *p, const dt_layer_
         if (m->layer[l->from[k]].out_mask && !remover[l->from[k]]) remover[l->from[k]] = l;
 }
 
-/* Fails with KERAS_MODEL if layer i uses a mask that another layer has removed. Otherwise marks the
- * mask of its output as removed if it is computed from such a mask. */
+/* Fails with KERAS_MODEL if layer i reads masks while the model runs, and another layer has removed
+ * that of an input. Otherwise marks the mask of its output as removed if it is computed from such a
+ * mask. */
 static dt_status *check_masks(const dt_model_spec *m, int i, const dt_layer_spec **remover) {
     const dt_layer_spec *l = &m->layer[i];
     const bool makes = l->row == &dt_layer_embedding || l->row == &dt_layer_masking;
