@@ -128,12 +128,12 @@ dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out) D
 
 /*
  * Keras' LossScaleOptimizer: the loss is multiplied by a scale while gradients are taken, so that
- * those in float16 do not vanish. After `growth` updates in a row it doubles; gradients that are
- * not finite halve it, and their update is skipped.
+ * those in float16 do not vanish. After `growth` steps in a row it doubles; gradients that are not
+ * finite halve it, and their step is skipped.
  */
 typedef struct dt_loss_scale {
     double initial;
-    int64_t growth; /* number of successive finite updates that double the scale; 0: no scale */
+    int64_t growth; /* number of successive finite steps that double the scale; 0: no scale */
 } dt_loss_scale;
 
 struct dt_optimizer { /* The type behind the public handle of an optimizer. */

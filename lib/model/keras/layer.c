@@ -89,7 +89,7 @@ static dt_tree *direction(dt_arena *arena, dt_tree *layer, const char *prefix) {
 
 /* Removes `backward_layer` from the arguments of a Bidirectional, whose two directions the file
  * describes separately. Fails with KERAS_MODEL unless both are the same layer, one of them
- * reversed. Does nothing if one of them is missing or is not an object with arguments. */
+ * reversed. Keeps it if one of them is missing or is not an object with arguments. */
 static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l) {
     dt_tree *forward = dt_tree_get(l->arguments, "layer"),
             *backward = dt_tree_get(l->arguments, "backward_layer");
@@ -142,7 +142,8 @@ static const dt_tree *join_cell(dt_arena *arena, const dt_tree *raw) {
 
 /* ---- an activation that is a layer ---- */
 
-/* Whether the layer applies its activation last, so that it may become a separate layer. */
+/* Whether the layer is a Dense, an Activation or a convolution. These apply their activation last,
+ * so that it may become a separate layer. */
 static bool ends_with_activation(const dt_keras_layer *l) {
     const char *name = l->class_name->text;
     return strcmp(name, "Dense") == 0 || strcmp(name, "Activation") == 0 ||
@@ -151,7 +152,7 @@ static bool ends_with_activation(const dt_keras_layer *l) {
 
 /* Splits `Dense(4, activation=LeakyReLU(0.1))` into a Dense layer and a LeakyReLU layer, to which
  * it sets l->behind. Other activations are left as they are. Fails for an activation that is a
- * layer if the layer does not apply its activation last, or has an activity regularizer. */
+ * layer in other kinds of layers (ends_with_activation), or with an activity regularizer. */
 static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l) {
     dt_tree *t = dt_tree_get(l->arguments, "activation");
     if (!t || t->kind != DT_TREE_MAP || t->n != 1 || t->entry[0].value->kind != DT_TREE_MAP ||
