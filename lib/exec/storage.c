@@ -412,7 +412,8 @@ const char *dt_exec_largest_layer(const dt_exec *x, dt_arena *arena, int64_t *by
         const char *path = x->g->node[i].path;
         const size_t n = strcspn(path, "/");
         int64_t all = 0;
-        for (int k = i; n > 0 && !counted[i] && k < n_nodes; k++)
+        if (n == 0 || counted[i]) continue;
+        for (int k = i; k < n_nodes; k++)
             if (takes(x, k, segment) && is_of(x->g->node[k].path, path, n)) {
                 all = dt_memory_sum(all, takes(x, k, segment));
                 counted[k] = true;
