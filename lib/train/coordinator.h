@@ -35,7 +35,8 @@ typedef struct dt_coordinated {
     dt_iterator *batches;
     dt_worker_pool_spec spec; /* the options with which the pool is opened */
     dt_worker_pool *pool;
-    int64_t reported_step; /* the step of the last event about workers, or the first step */
+    /* the run's step at the last event about workers or, before the first, at its start */
+    int64_t reported_step;
     /* The following members are used in a worker only. The batch of the worker's current
      * closure: */
     dt_example batch;

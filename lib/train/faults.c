@@ -306,7 +306,7 @@ dt_status *dt_faults_note(const run *r, dt_status *s) {
     return s;
 }
 
-/* Estimates the time of a step again after the links of another chip have become slow. */
+/* Estimates the time of a step again when another fault slow-link takes effect. */
 static dt_status *slow_down(run *r, int64_t step) {
     virtual_time *v = &r->virtual_time;
     dt_slow_links *slow = dt_arena_array(r->arena, dt_slow_links, r->q->faults.n + 1);

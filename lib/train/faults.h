@@ -55,8 +55,8 @@ int64_t dt_faults_hbm(const dt_faults *f);
 struct run;
 /* At a run's start: warns of each fault that will not happen in it, because of its step. */
 void dt_faults_begin(const struct run *r);
-/* Writes the chips whose links are slow in a step to slow[f->n]. Returns their number, which never
- * falls from one step to the next. */
+/* Writes to slow[f->n] an entry for each fault slow-link that is in effect in a step. Returns their
+ * number, which never falls from one step to the next. */
 int dt_faults_slow_links(const dt_faults *f, int64_t step, dt_slow_links *slow);
 /* Adds to an error, as notes, the faults `nan` that were injected so far, since they may be its
  * cause. Returns s. */

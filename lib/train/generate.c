@@ -87,8 +87,9 @@ struct dt_generator {
     dt_generator_options o;
     dt_arena *arena;
     dt_random random;
-    /* whole: computes the scores after all tokens of a context; step: those after one token. NULL:
-     * not compiled yet; step also NULL: the model has no such step, or o.recomputes is set. */
+    /* Both compute the scores of the next token. whole: from all tokens of a context; step: from
+     * its last token and the caches. NULL: not compiled yet; step also NULL: the model has no such
+     * step, or o.recomputes is set. */
     dt_compiled *whole, *step;
     /* the name of the layer or op because of which the model has no step for one token; NULL:
      * none */
@@ -164,8 +165,8 @@ static dt_view allocate(const dt_generator *g, const dt_type *type) {
                      .data = dt_arena_alloc(g->arena, (size_t)dt_type_bytes(&one) + 1)};
 }
 
-/* Compiles the step that computes one token. Its token and caches are rows of one example; the
- * position is one number for all replicas. */
+/* Compiles the step for one token. Its token and caches are distributed to the replicas, as a batch
+ * of one example; the position is not: every replica gets the same number. */
 static dt_status *compile_step(dt_generator *g, dt_graph *step) {
     const int n = step->n_args;
     bool *distributed = dt_arena_array(g->arena, bool, n);
@@ -242,8 +243,8 @@ static dt_status *compute_whole(dt_generator *g) {
     return s;
 }
 
-/* Copies a row of keys or values to a position of a cache. The cache has the row's dimensions, but
- * more positions. */
+/* Copies the keys or values of one token, `row`, to a position of a cache. Both have the same
+ * dimensions, but `row` has only one position. */
 static void keep_row(const dt_generator *g, const dt_view *row, dt_view *cache, int64_t position) {
     size_t above = 1, below = dt_dtype_size(DT_FLOAT32);
     int d = 0;

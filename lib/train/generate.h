@@ -23,7 +23,7 @@ typedef struct dt_sampling {
     double temperature; /* the scores are divided by it; 0: always chooses the likeliest token */
     int64_t top_k;      /* number of the likeliest tokens to choose from; 0: all */
     /* Of the tokens that top_k keeps, only the fewest likeliest ones are kept that together have at
-     * least this share of the probability. */
+     * least this share of the probability of all of them. */
     double top_p;
 } dt_sampling;
 /* Writes to share[n] each token's probability of being drawn. Tokens with equal scores are ranked

@@ -76,7 +76,7 @@ static void turn_close(turn *t) {
 /* Whether the next batch of the turn is this worker's. */
 static bool turn_is_own(const turn *t) { return t->n == t->cluster->rank; }
 
-/* Keeps the outputs of the first `rows` rows of this worker's batch until the turn ends. */
+/* Keeps the results for the first `rows` rows of this worker's batch until the turn ends. */
 static dt_status *turn_keep(turn *t, const dt_view *result, int64_t rows) {
     dt_str_clear(&t->own);
     for (int i = 0; i < t->step->n_results; i++)
@@ -109,8 +109,8 @@ static dt_status *turn_collect(turn *t) {
         t->cluster, "outputs", dt_str_text(&t->own), t->bytes, t->all);
 }
 
-/* Sets result[] to the outputs of batch w of the turn, which are lent until the next turn is
- * collected. Returns false if this worker does not get outputs. */
+/* Sets result[] to the results for batch w of the turn, which are lent until the next turn is
+ * collected. Returns false if this worker does not get them. */
 static bool turn_result(const turn *t, int w, dt_view *result) {
     if (t->cluster->rank != 0 && !t->everyone) return false;
     char *at = t->all;

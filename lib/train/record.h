@@ -26,7 +26,8 @@
 /* Whether the next step ends a line "steps" of a run whose learning rate follows a schedule. The
  * rate must then be read before another step begins. */
 bool dt_record_follows_schedule(const run *r);
-/* Records an event, if its row in base/events.h has a line. */
+/* Records an event, if the record has lines about events of its kind. Lines about the data and the
+ * end are not written here. */
 void dt_record_event(const run *r, const dt_event *e);
 
 /* observe/data.c: whether the hashes of the run's data are known. A thread of low priority takes

@@ -22,8 +22,8 @@ typedef struct virtual_time {
     /* Seconds of the epoch's steps in this run: device_s without, data_s with the time that devices
      * wait for data. */
     double device_s, data_s;
-    int n_slow; /* number of chips whose links an injected fault has made slow */
-    /* seconds of a full step with these links, and of a step with the smaller last batch */
+    int n_slow; /* number of injected faults slow-link that are in effect */
+    /* seconds of a full step with these slow links, and of a step with the smaller last batch */
     double slow_s[2];
 } virtual_time;
 
@@ -88,8 +88,9 @@ typedef struct outputs {
     /* whether this process writes files: it is the chief, there is a directory, and the run is not
      * a dry run */
     bool writes;
-    /* saved_ns: when the last checkpoint was written or, before the first, when training began, in
-     * nanoseconds; saved_step: the step of that checkpoint; -1: none is up to date */
+    /* saved_ns: when this run wrote its last checkpoint or, before the first, when training began,
+     * in nanoseconds; saved_step: the step of the checkpoint written last or resumed from; -1: none
+     * is up to date */
     int64_t saved_ns, saved_step;
     dt_run_dir directory;
     dt_writer history;
@@ -155,7 +156,7 @@ typedef struct run {
     bool replaced;
     int64_t began_ns;
     outputs out;
-    /* The error that ended training, for the hooks' `close`; NULL: training ended well. */
+    /* The error that ended the run, for the hooks' `close`; NULL: the run ended well. */
     dt_status *fault;
 } run;
 
@@ -235,7 +236,7 @@ bool dt_run_is_done(const run *r);
 /* Opens the run's directory: the chief locks it, and every worker resumes from the checkpoint that
  * the job or the command asks for or, without one, reads the weights of init_from. Then the chief
  * opens the history. Workers verify that they begin with the same step, kernels and weights. A dry
- * run writes nothing, and without a directory nothing is opened. */
+ * run writes nothing. Without a directory, only the weights of init_from are read. */
 dt_status *dt_run_open(run *r) DT_MUST_USE;
 /* Fills *state with the state.json of a checkpoint at this position, in the arena. It is not in the
  * run's arena, which would grow with every checkpoint. */

@@ -208,12 +208,12 @@ typedef struct dt_sums {
 /* Sets all sums to 0. Allocates this trainer's sums in a zeroed dt_sums. */
 void dt_trainer_clear(const dt_trainer *t, dt_sums *s);
 void dt_sums_release(dt_sums *s);
-/* Runs a training step on a batch. Adds to *s, and sets *loss (may be NULL) to the batch's loss.
- * updates false: only accumulates gradients, in a trainer that does so. */
+/* Runs a training step on a batch, as dt_trainer_start and dt_trainer_finish do. */
 dt_status *dt_trainer_step(dt_trainer *t, const dt_example *batch, bool updates, dt_sums *s,
                            double *loss) DT_MUST_USE;
 /* Starts a training step, which dt_trainer_finish finishes. The batch must not change in between.
- * With dt_trainer_runs_ahead, a second step may start before the first is finished. */
+ * updates false: only accumulates gradients, in a trainer that does so. With dt_trainer_runs_ahead,
+ * a second step may start before the first is finished. */
 dt_status *dt_trainer_start(dt_trainer *t, const dt_example *batch, bool updates) DT_MUST_USE;
 /* Waits for the step that started first. Adds its sums to *s and sets *loss (may be NULL) to the
  * loss of its batch. With s NULL the results are discarded. Fails if the step does, or if a metric
@@ -279,9 +279,10 @@ typedef struct dt_fit_request {
     /* when checkpoints are written; NULL: only when a signal or max_seconds asks for one, and at
      * the end. Without `directory` none is written. */
     const dt_checkpoint_spec *checkpoint;
-    const char *directory;        /* output.dir; NULL: no files are written */
-    const char *name;             /* name of the job */
-    const char *job, *job_sha256; /* the job with all values resolved, as JSON text */
+    const char *directory; /* output.dir; NULL: no files are written */
+    const char *name;      /* name of the job */
+    /* job: the job with all values resolved, as JSON text; job_sha256: its SHA-256 */
+    const char *job, *job_sha256;
     /* Compares the job with that of a checkpoint. Returns the first key that differs and must not,
      * or NULL. If this function is NULL, dt_job_difference compares them. */
     const char *(*difference)(const void *of, dt_arena *arena, const char *saved);
@@ -341,8 +342,8 @@ typedef struct dt_predict_rows {
     dt_dataset *data;
     dt_part part;
     int64_t batch; /* number of rows of the global batch */
-    /* The outputs' losses, which determine what outputs mean. NULL: the last activations determine
-     * it. */
+    /* The losses, which help to decide what outputs mean (meaning_of), and original_units. NULL:
+     * the last activations alone decide. */
     const dt_compile_spec *compile;
     /* the names of classes and values; NULL if none are known */
     const dt_class_names *names;

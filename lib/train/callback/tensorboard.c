@@ -79,8 +79,8 @@ static void put_version(dt_str *out, double wall_s) {
     put_record(out, &event);
 }
 
-/* Writes one value of a summary: its tag, its tensor (freed here), and the plug-in that shows
- * it. */
+/* Adds the record of an event with one value: its tag, its tensor (freed here), and the plug-in
+ * that shows it. */
 static void put_value(dt_str *out, const event_time *at, const char *tag, dt_str *tensor,
                       const char *plugin) {
     dt_str event = {0}, summary = {0}, value = {0}, metadata = {0}, data = {0};
@@ -203,7 +203,7 @@ typedef struct part {
 } part;
 
 typedef struct side {
-    /* name: of the side, such as "train"; folder: its folder below log_dir */
+    /* name: "train" or "validation"; folder: the path of log_dir/name */
     const char *name, *folder;
     /* [n] the event files of this side; the last one is still being written if `file` is open */
     part *part;

@@ -237,7 +237,7 @@ static void close_window(record *c, const run *r) {
     window *w = &c->window;
     double rate = NAN;
     if (w->n == 0) return;
-    /* If the learning rate is unknown, the line has no learning rate. */
+    /* In the line, an unknown learning rate is null. */
     dt_status_free(dt_run_rate(r, &rate));
     put_line(c, DT_LINE_STEPS,
              &(dt_event_line){.event.step = r->at.step,
