@@ -73,8 +73,8 @@ bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n) {
 
 enum { SHORT_BYTES = 1 << 15, PIECE_BYTES = 1 << 20 };
 
-/* One message: the elements [begin, end) of all items. They are a part of one item, or of `items`
- * items, whole or partial. */
+/* One message: the elements [begin, end), numbered as in a dt_stretch. They are elements of one
+ * item or, if these are few, of `items` items. */
 typedef struct piece {
     int item, items;
     /* number, among the elements of all items, of the first item's first element */

@@ -12,8 +12,8 @@ typedef struct dt_stretch {
 
 typedef struct dt_transfer {
     dt_member *m;
-    /* [items] the values; those whose parts are sent or added have one node of the summation
-     * tree */
+    /* [items] the values; their `parts` may be sent or added only if they have a single node of the
+     * summation tree */
     const dt_tree_item *item;
     int items;
     dt_dtype dtype;

@@ -48,11 +48,11 @@ typedef struct owners {
 } owners;
 
 typedef enum step_kind { STEP_SEND, STEP_ADD, STEP_LOCAL } step_kind;
-/* What a worker does with one stretch of elements that it owns. */
+/* Work on one stretch of elements of a leaf of this worker: to send it to another worker, to add
+ * what another worker sends, or to add another leaf of this worker. */
 typedef struct step {
     step_kind kind;
-    /* The rank to exchange the stretch with. STEP_LOCAL: another leaf of this worker, whose sums
-     * are added. */
+    /* The rank to exchange the stretch with. STEP_LOCAL: the index of the leaf to add. */
     int peer;
     int leaf;
     int round;
@@ -211,7 +211,7 @@ static const dt_tree_plan *find_plan(dt_member *m, int32_t shards, int64_t eleme
  * copy. */
 typedef struct tree {
     const dt_tree_plan *plan;
-    dt_transfer all; /* the transfer between the items themselves */
+    dt_transfer all; /* the transfer of the caller's items */
     dt_transfer *of; /* [nodes] the transfer of each node */
     int nodes;
 } tree;
