@@ -22,8 +22,8 @@ typedef struct dt_date {
     double fraction;          /* the fraction of the second */
     int offset;               /* the number of minutes by which the written time is ahead of UTC */
     /* The order that a number above 12 proves, as in 13/2/2024; EITHER: none is proved. `unclear`
-     * is true if exchanging day and month would also give a date, and another one, as in 1/2/2024;
-     * not in 1.2.2024, where the day comes first. */
+     * is true if the text does not show which of two different numbers is the day, as in 1/2/2024;
+     * not in 1.2.2024, where the day comes first, nor in 2024-01-02. */
     dt_date_order order;
     bool unclear;
 } dt_date;

@@ -40,8 +40,8 @@ typedef struct dt_event_line {
     /* In epoch and end lines: the most memory that the process has used, and that of a device which
      * has memory of its own and reports it (otherwise 0). */
     int64_t peak_rss_bytes, device_peak_bytes;
-    /* In start and data lines: writes the members that are lists and objects, which are not read
-     * back. NULL: the line has no such members. */
+    /* In start and data lines: writes further members, which no table lists and which are not read
+     * back. NULL: the line has none. */
     void (*more)(dt_json *j, const struct dt_event_line *l);
     const void *of; /* the argument `of` of the function `more` */
 } dt_event_line;

@@ -32,8 +32,8 @@ dt_status *dt_file_pread(int fd, const char *path, void *buffer, size_t n,
 typedef struct dt_writer {
     int fd;
     char *path; /* the file's path; NULL: the file was closed, or could not be opened */
-    /* Whether dt_writer_append has opened the file. dt_writer_abandon then closes it without
-     * removing it. */
+    /* Whether dt_writer_abandon closes the file without removing it: set by dt_writer_append, not
+     * by dt_writer_open. */
     bool keep;
 } dt_writer;
 /* Opens a file for writing. An existing file of that name loses its contents. */
@@ -45,8 +45,8 @@ dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n) DT_MUST_USE;
 dt_status *dt_writer_seek(dt_writer *w, int64_t at) DT_MUST_USE;
 dt_status *dt_writer_sync(dt_writer *w) DT_MUST_USE;
 dt_status *dt_writer_close(dt_writer *w) DT_MUST_USE;
-/* After an error: closes the file, and removes it unless dt_writer_append has opened it. Accepts a
- * writer that is closed or could not be opened. */
+/* After an error: closes the file, and removes it unless w->keep. Accepts a writer that is closed
+ * or could not be opened. */
 void dt_writer_abandon(dt_writer *w);
 /* Writes a whole file so that readers see the old one or the new one: temporary name, write, fsync,
  * rename, fsync of the directory. */
