@@ -9,7 +9,7 @@
  * effect. */
 void env_warn(struct out *out);
 /* Returns `threads` or, if that is 0, the first number of OMP_NUM_THREADS; 0: neither is set. If
- * the variable is used but begins with no valid number of threads, warns and returns 0. */
+ * the variable is used but not valid, warns and returns 0. */
 int env_threads(struct out *out, int64_t threads);
 
 #endif

@@ -28,8 +28,7 @@ struct workers {
     pid_t pid[MOST_WORKERS]; /* [n] the process of each worker; 0: the worker has ended */
     /* fd[a][b]: the socket by which worker a reaches worker b; -1: not open */
     int fd[MOST_WORKERS][MOST_WORKERS];
-    /* exit code of the run, as note_end chooses it among those of workers that failed; 0: none has
-     * failed */
+    /* exit code of the run so far (note_end); 0: no worker has failed */
     int code;
     /* value of the stop flag when it was last passed to the workers */
     int passed;

@@ -45,12 +45,12 @@ struct walk {
     bool variable;
 };
 
-/* An option as the user wrote it. */
+/* An option that the user wrote as a word or set by an environment variable. */
 struct use {
     const struct option *option;
-    /* the value written after '=' or directly after the letter; NULL: no value was written there */
+    /* the value; NULL: the option has none, or it is the next word, which was not read yet */
     const char *value;
-    const char *written; /* how the option was written, such as "--steps" or "-C" */
+    const char *written; /* "--steps", "-C" or the name of the environment variable */
 };
 
 static void *field(const struct walk *w, const struct option *o) {

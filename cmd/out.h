@@ -22,7 +22,7 @@ struct common;
 struct out {
     const char *log_file; /* path of the log; NULL: there is no log */
     int log;              /* file descriptor of the log */
-    int log_error;        /* errno of the first failed write to the log; 0: no write failed */
+    int log_error;        /* errno of the first failed write or close of the log; 0: none failed */
     bool quiet, verbose;
     bool redraws; /* whether standard output is a terminal on which a line can be drawn again */
     bool color, color_errors;
@@ -43,7 +43,8 @@ void out_end_with_readers(void);
 /* Examines terminal, locale and environment, and opens the log file. */
 dt_status *out_open(struct out *out, const struct common *common);
 /* Closes the output. Returns the exit code to end with: `code`, or 74 if `code` is 0 and standard
- * output or the log could not be written. */
+ * output or the log could not be written. A reader of standard output that has gone (EPIPE) is no
+ * failure. */
 int out_close(struct out *out, int code);
 
 /* Print to standard output. out_line: a line. out_field: a line "label line", with a bold label if
@@ -69,7 +70,7 @@ int out_columns(void);
 void out_note(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 void out_warn(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 int out_error(struct out *out, dt_status *s);
-/* From now on, an error that several forked processes report is printed only once. */
+/* From now on, of up to 64 errors that several forked processes report, each is printed once. */
 void out_share_errors(struct out *out);
 /* Ends a verb whose result is a text: prints the text if s is NULL, else reports the error. Frees
  * both and returns the exit code. */

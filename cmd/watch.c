@@ -55,9 +55,9 @@ static void watch_json_error(const struct watch *w, const dt_status *s) {
     }
 }
 
-/* Prints the event `end`. The members weights_sha256 and checkpoint are left out, unless the run
- * has ended (even if an expectation was not met), or was stopped (exit code 75) after it had saved
- * a checkpoint. */
+/* Prints the event `end`. The members weights_sha256 and checkpoint are null, unless the run has
+ * ended (even if an expectation was not met), or was stopped (exit code 75) after it had saved a
+ * checkpoint. */
 static void watch_json_end(const struct watch *w, int code) {
     const bool result = w->ended || (code == EXIT_STOPPED && w->checkpoint);
     const dt_event_row *row = &dt_event_rows[DT_EVENT_END];

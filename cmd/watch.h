@@ -25,7 +25,7 @@ struct watch {
     bool silent;
     const char *path; /* the job's path as written on the command line */
 
-    /* [n_last] the last value of each metric reported so far */
+    /* [n_last] the last value of each metric that epochs, evaluations and the end have reported */
     struct last_value *last;
     int n_last;
     char *checkpoint; /* path of the checkpoint that was reported last; owned */
@@ -46,14 +46,16 @@ struct watch {
     bool stopping, saved_after_stop;
     bool reported; /* whether a line about `checkpoint` has been printed */
 
-    /* When a step was last shown (watch_is_due), and when the first step of this epoch was
-     * reported. */
+    /* shown: when a step or the progress of an evaluation was last shown (watch_is_due);
+     * epoch_began: when the first step of this epoch was reported */
     struct timespec shown, epoch_began;
-    /* the first step of this epoch that was reported; 0: no step was reported yet */
+    /* the number, within its epoch, of the first step of this epoch that was reported; 0: no step
+     * was reported yet */
     int64_t epoch_first;
 
-    /* for lines about steps in a log: the time when the run started, and the time of the last such
-     * line, or of a later line about an epoch or an evaluation */
+    /* For lines about progress in a log. began: when the run started; printed_line: when a line
+     * about steps, epochs or evaluations was last printed or, before the first, when the run
+     * started. */
     struct timespec began, printed_line;
     int64_t step_before; /* number of steps that were done before `began` */
 };
@@ -72,7 +74,8 @@ void watch_release(struct watch *w);
 
 /* watch_text.c: prints an event for people. */
 void watch_text(struct watch *w, const dt_event *e);
-/* Whether it is time to show a step again, which happens at most once in `seconds`. */
+/* Whether it is time to show progress again, which happens at most once in `seconds`. If so, takes
+ * note of the time. */
 bool watch_is_due(struct watch *w, double seconds);
 double watch_seconds_since(struct timespec from);
 double seconds_between(struct timespec from, struct timespec to);
