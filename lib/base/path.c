@@ -19,7 +19,7 @@ static bool has_scheme(const char *path) {
     return n > 0 && path[n] == ':' && (path[n + 1] == '/' || (n == 1 && path[n + 1] == '\\'));
 }
 
-/* Whether a path has a host in front, as in scp's "me@host:runs". */
+/* Whether a path begins with a user and a host, as in scp's "me@host:runs". */
 static bool has_host(const char *path) {
     const size_t n = strcspn(path, "/:");
     return path[n] == ':' && memchr(path, '@', n);

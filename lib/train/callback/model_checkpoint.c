@@ -46,7 +46,8 @@ static const dt_field fields[] = {
 typedef struct keeper {
     const struct model_checkpoint *x;
     dt_monitor monitor;
-    int64_t seen; /* number of steps since a save was last decided, for save_freq in steps */
+    /* for save_freq in steps: number of steps since this callback last decided whether to save */
+    int64_t seen;
     /* Whether saves are decided when validation by steps has results: the callback monitors them,
      * or its path contains them. */
     bool of_validation;
