@@ -32,7 +32,8 @@ typedef struct dt_fault {
     dt_fault_kind kind;
     const char *text; /* the fault as the user wrote it */
     int64_t core, worker, x, y, z;
-    int64_t step; /* the step at which the fault happens, counted from 1; 0 for hbm */
+    /* the step, counted from 1, at which the fault happens or, for slow-link, begins; 0 for hbm */
+    int64_t step;
     double times;
     int64_t bytes;
 } dt_fault;
