@@ -229,7 +229,7 @@ typedef struct dt_layer_call {
      * the next training step; the state is equal on all replicas */
     dt_variable *const *variable;
     const dt_type *out; /* type of the output, which `build` has set */
-    uint64_t seed;      /* the seed of the model, from which random numbers are drawn */
+    uint64_t seed;      /* the seed of the model, which a layer's own seed replaces */
     bool training;
     dt_dtype compute; /* the dtype in which the policy of the layer computes */
     const struct dt_model *model;

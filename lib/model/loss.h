@@ -195,10 +195,11 @@ typedef struct dt_metric_row {
     /* Returns the number of sums in all parts. 0, or NULL in place of the function: count them in
      * the parts that were traced. */
     int (*n_sums)(const void *args);
-    /* Computes results from `sum`, the sums of all parts, one part after the other. Returns the
-     * number of results, at most n. */
+    /* Computes results from the n sums of all parts, one part after the other. Returns the number
+     * of results, at most n. */
     int (*results)(const void *args, const double *sum, int n, double *out);
-    /* Returns the error METRICS if the sums allow no result; NULL: they always do */
+    /* Returns the error METRICS if the sums allow no result, else NULL. The member is NULL if sums
+     * always allow a result. */
     dt_status *(*fault)(const void *args, const double *sum, int n);
 } dt_metric_row;
 const dt_kind *const *dt_metrics(int *n);

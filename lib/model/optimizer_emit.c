@@ -246,8 +246,8 @@ static void update_variable(const step *s, dt_variable *v, dt_value gradient) {
     assign_if_finite(s, v, choose(s->updates, u.w, w));
 }
 
-/* Assigns mean = m mean + (1 - m) w, with m 0 up to the first update. Every ema_overwrite_frequency
- * updates (0: never), w is set to the mean. */
+/* Assigns mean = m mean + (1 - m) w, with m 0 up to the first update. At each step of every
+ * ema_overwrite_frequency-th update (0: of none), w is set to the mean. */
 static void update_average(const step *s, dt_variable *v) {
     dt_variable *average = dt_optimizer_find(s->o, v)->average;
     dt_value w = dt_read(s->trace, v), mean = dt_read(s->trace, average);

@@ -175,7 +175,7 @@ static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l) {
     return NULL;
 }
 
-/* ---- layers of keras.applications, layers behind others ---- */
+/* ---- layers of keras.applications, and the layer that is added after one (`behind`) ---- */
 
 /* Converts the arguments of ConvNeXt's LayerScale, x * gamma with one number for each channel, to
  * those of EinsumDense. */

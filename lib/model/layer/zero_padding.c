@@ -30,7 +30,7 @@ static const dt_field cropping_fields[] =
     ENDS(cropping,
          "1, or [1, 2] for each dimension, or [[1, 2], [3, 4]] for each end; default 1 (2D: 0)");
 
-/* Numbers of elements that are added (or cut off) at the low and the high end of each dimension. */
+/* By how much each spatial dimension grows (or shrinks) at its low and at its high end. */
 typedef struct amounts {
     int64_t end[DT_MAX_SPATIAL][2];
 } amounts;

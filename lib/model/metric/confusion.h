@@ -16,12 +16,12 @@
 typedef struct dt_confusion_plan {
     int n; /* number of thresholds */
     const double *threshold;
-    int64_t top_k;    /* only the k largest outputs of an example can count as 1; 0: no limit */
+    int64_t top_k;    /* only the k largest of a sample's outputs can count as 1; 0: no limit */
     int64_t class_id; /* the only class that is counted; -1: all classes are */
     /* whether each class of predictions (B, C) is counted by itself, instead of all together; then
      * class_id is checked, but selects nothing */
     bool by_class;
-    const double *class_weight; /* [C]: weights of the classes' outputs; NULL: all 1 */
+    const double *class_weight; /* [C]: how much each output of a class counts; NULL: 1 */
 } dt_confusion_plan;
 
 /* Adds four parts to the metric: true positives, false positives, true negatives and false
