@@ -294,7 +294,8 @@ typedef struct dt_layer {
     dt_status *(*build)(dt_layer_build *b);
     dt_value (*call)(const dt_layer_call *c);
     bool supports_masking;
-    /* the number of valid indices, if inputs are indices; NULL: inputs may be any numbers */
+    /* the number of rows of the table that inputs are indices of; NULL: inputs may be any
+     * numbers */
     int64_t (*rows)(const void *args);
     /* Reads the layer that this one wraps. NULL: it does not wrap a layer. */
     dt_status *(*within)(dt_arena *arena, const void *args, dt_named *out);

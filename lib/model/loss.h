@@ -75,7 +75,7 @@ typedef struct dt_loss_row {
     dt_output_kind of; /* the kind of output (numbers, classes, ...) that the loss is for */
     bool sparse;       /* whether targets are class numbers */
     bool pairs;        /* whether each example is compared with all others of the global batch */
-    dt_loss_limits targets; /* the numbers that targets must be, for the loss to be defined */
+    dt_loss_limits targets; /* the range that targets must be in */
     dt_expects expects;
     dt_check_fn *check;
     /* Emits the loss of each sample, floats (B, ...), or a scalar if the loss is one number for the

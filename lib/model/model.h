@@ -100,7 +100,7 @@ extern const char *const dt_remat_value_names[];
 unsigned dt_remat_values_of(const char *name);
 
 /* The products of KerasHub's blocks, by the layer whose kernel they multiply. Products of experts
- * have the same names as those of a single feed-forward network, as in MaxText. */
+ * count as those of a single feed-forward network, as in MaxText. */
 typedef struct dt_remat_product {
     dt_remat_value value;
     const char *layer; /* name of the layer whose product is the value, such as "query" */
@@ -302,8 +302,8 @@ struct dt_model {
     dt_compile_spec compile;
     dt_optimizer *optimizer;
     void *runner; /* data that lib/train attaches to the model */
-    /* Replaces the value of an input, a layer's output or a value within a layer, by name; NULL: no
-     * change. */
+    /* Replaces an element of the data set, an input, a layer's output or a value within a layer, by
+     * its name; NULL: no change. */
     dt_value (*annotate)(const void *user, const char *name, dt_value x);
     /* Replaces an input of a layer, by the layer's name; NULL: no change. */
     dt_value (*enter)(const void *user, const char *name, dt_value x);

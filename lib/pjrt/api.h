@@ -182,7 +182,7 @@ typedef struct dt_pjrt_client_create {
     dt_pjrt_head head;
     const dt_pjrt_named_value *option;
     size_t n_options;
-    /* callbacks by which programs in several processes exchange data; NULL: not used */
+    /* callbacks by which clients in several processes exchange data; NULL: not used */
     void *get, *get_user, *put, *put_user;
     /* output */ void *client;
     /* input: a callback like `get`, which does not wait for the data; NULL: not used */

@@ -107,7 +107,7 @@ static void *load_bytes(const dt_pjrt_cached *c, const char *bytes, size_t n) {
                              .size = n};
     dt_status *bad = dt_pjrt_call(c->plugin, &load, &a);
     if (!bad) return a.executable;
-    /* The program was stored by another version, or for a device that is missing here, so it is
+    /* The plug-in rejects the program, for example because a device is missing here; it is
      * compiled again. */
     dt_status_free(bad);
     return NULL;

@@ -25,7 +25,7 @@ static const struct {
     /* dt_hlo_request.large is 1 / part of a device's memory, or DT_HLO_LARGE if that is more; part
      * 0: it is DT_HLO_LARGE */
     int part;
-    int64_t chain; /* the most values added one after the other, as dt_hlo_request.chain */
+    int64_t chain; /* dt_hlo_request.chain */
 } rows[] = {
     {"cuda", 48, 16, 0},
     {"rocm", 48, 16, 0},

@@ -2,8 +2,8 @@
 /*
  * Programs as StableHLO text, the input of XLA's compilers. There are two kinds of programs:
  *
- *   the graph of a replica    what each replica does; B is replaced by a number, and replicas are
- *                             XLA's replicas
+ *   a graph                   what each of XLA's replicas does: the work of one replica, or, with a
+ *                             folded graph, of several; B is replaced by a number
  *   a program over devices    what each device of a mesh does (pass/spmd.h); every device is one of
  *                             XLA's replicas, in the mesh's order, and collectives name groups of
  *                             them
@@ -32,10 +32,10 @@ typedef struct dt_hlo_group {
 } dt_hlo_group;
 
 typedef struct dt_hlo_request {
-    /* examples of all replicas; this / batch_parts of the graph replaces B. Ignored for a program
-     * over devices, which has its own number */
+    /* the value of B, a number of examples: see dt_graph.batch_parts. Ignored for a program over
+     * devices, which has its own number */
     int64_t batch;
-    /* number of replicas that run the program together; ignored for a program over devices
+    /* number of XLA's replicas, which run the program together; ignored for a program over devices
      * (dt_stablehlo_write_spmd), whose mesh has that number */
     int replicas;
     /* write repeated blocks as loops over stacked variables, which are arguments; false: write each
@@ -68,7 +68,7 @@ typedef struct dt_hlo_request {
     /* whether gradients of attention compute its scores again, as a fused kernel does; otherwise a
      * compiler may keep the scores of the forward pass */
     bool scores_again;
-    /* whether each statement of a layer is followed by a comment with the path of the layer */
+    /* whether most statements of layers end with a comment: the path of the layer */
     bool names_layers;
 } dt_hlo_request;
 

@@ -236,7 +236,8 @@ static void list_ports(const dt_hlo_writer *w, dt_hlo_signature *s) {
     }
 }
 
-/* Returns the new values of a stack of states. Those that are not in it yet are written now. */
+/* Returns the new values of a stack of states, as a stack. Those that loops have not put into it
+ * are put there now. */
 static dt_hlo_value updated_stack(dt_hlo_writer *w, int stack) {
     const dt_hlo_order *o = w->plan.o;
     int updated = w->plan.stack[stack].updated, n = w->plan.stack[stack].n;

@@ -44,8 +44,8 @@ typedef struct item {
 
 typedef struct inlining {
     dt_arena *arena;
-    /* n_scopes: number of calls of models; n: number of items; steps: how often values were
-     * followed into or out of models, which is limited */
+    /* n_scopes: number of scopes, that of the imported model included; n: number of items; steps:
+     * how often values were followed into or out of models, which is limited */
     int n_scopes, n, steps;
     scope *scope[MOST_SCOPES];
     item *item;         /* [n] the calls written or being written */

@@ -2,8 +2,9 @@
 /*
  * F scores: (1 + beta^2) precision recall / (beta^2 precision + recall), class by class, or their
  * mean (plain, or weighted by the classes' targets), or (micro) the score of the counts added over
- * all classes, with 1e-7 added to each divisor. Without a threshold the largest output of an
- * example counts as 1, and so do those equal to it, unless its distance from 0 is at most 1e-9.
+ * all classes, with 1e-7 added to each divisor but the number of classes. Without a threshold the
+ * largest output of an example counts as 1, and so do those equal to it, unless its distance from 0
+ * is at most 1e-9.
  */
 #include "model/model.h"
 
