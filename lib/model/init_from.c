@@ -72,7 +72,7 @@ static dt_status *freeze(const dt_entry *e, const char *const *name, const dt_na
     bool found = false;
     DT_TRY(dt_pattern_create(&p, text));
     for (int i = 0; i < n; i++) {
-        const bool faulty = !named[i].kind; /* has errors; the pattern may mean it */
+        const bool faulty = !named[i].kind; /* it could not be read; the pattern may mean it */
         const bool matches = !faulty && dt_pattern_finds(p, name[i]);
         if (matches) ((dt_layer_head *)named[i].args)->trainable = false;
         found |= matches || faulty;

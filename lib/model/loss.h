@@ -46,7 +46,7 @@ typedef struct dt_loss_call_args {
  * if the loss or metric cannot use them. */
 typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt_type *prediction);
 
-/* The range of numbers that targets must have; low == high: any number. */
+/* The range that targets must be in; low == high: they may be any numbers. */
 typedef struct dt_loss_limits {
     double low, high;
 } dt_loss_limits;

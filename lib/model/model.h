@@ -155,7 +155,7 @@ dt_status *dt_init_from_freeze(const dt_init_from *from, const char *const *name
 typedef struct dt_model_spec {
     dt_init_from init_from;
     int n_inputs;               /* number of layers that are Inputs, from 1 to DT_MAX_INPUTS */
-    const dt_input_spec *input; /* [n_inputs] the inputs in the order in which the job names them */
+    const dt_input_spec *input; /* [n_inputs] the inputs in the order of `layer` */
     int n_layers;               /* number of layers, including Inputs */
     /* [n_layers] the layers in the order of the file, with Repeats expanded and LayerOutputs added;
      * inputs of a layer are earlier layers */

@@ -190,13 +190,13 @@ dt_status *dt_optimizer_vary_rate(dt_optimizer *o) DT_MUST_USE;
  * memory for the slots, and with RANGE if `accumulates` is set, but gradient_accumulation_steps is,
  * too, or slots were created without it. */
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
-/* Sets iteration, the loss scale, the counts of accumulation and all slots to their initial values;
- * a learning rate that callbacks changed (`rate`) is left as it is. */
+/* Sets iteration, the loss scale and its counter, the number of accumulated examples and all slots
+ * to their initial values; a learning rate that callbacks changed (`rate`) is left as it is. */
 void dt_optimizer_reset(dt_optimizer *o);
-/* Emits the update of every variable from its gradient, which is already summed over replicas;
- * variables without a gradient do not change. Increases `iteration` by 1. With a dynamic loss
- * scale, gradients that are not finite change nothing but the scale and its counter. All variables
- * must be prepared. */
+/* Emits the update of every variable from its gradient, which is already summed over replicas; a
+ * variable without a gradient changes only if its running mean overwrites it. Increases `iteration`
+ * by 1. With a dynamic loss scale, gradients that are not finite change nothing but the scale and
+ * its counter. All variables must be prepared. */
 void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v,
                        const dt_value *gradient);
 /* Returns the loss whose gradients are computed: the loss multiplied by loss_scale_factor, or by

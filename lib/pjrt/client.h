@@ -17,8 +17,8 @@
 #include "pjrt/settings.h"
 
 typedef struct dt_pjrt_client dt_pjrt_client;
-typedef struct dt_pjrt_buffer dt_pjrt_buffer; /* an array on a device, owned by the plug-in */
-/* a program that can run, owned by the plug-in */
+typedef struct dt_pjrt_buffer dt_pjrt_buffer; /* the plug-in's handle of an array on a device */
+/* the plug-in's handle of a program that can run */
 typedef struct dt_pjrt_loaded dt_pjrt_loaded;
 
 typedef struct dt_pjrt_opening {
@@ -43,7 +43,8 @@ const char *dt_pjrt_client_platform(const dt_pjrt_client *c);
  * jaxlib 0.12.0.1". */
 const char *dt_pjrt_client_describe(const dt_pjrt_client *c);
 int dt_pjrt_client_devices(const dt_pjrt_client *c); /* number of devices, at least 1 */
-/* Whether the client's devices are exactly those in opening.ordinal[], in ascending order. */
+/* Whether the client was opened for the devices in opening.ordinal[] alone. Its devices are then in
+ * the order of their numbers. */
 bool dt_pjrt_client_is_confined(const dt_pjrt_client *c);
 
 typedef struct dt_pjrt_device_facts {

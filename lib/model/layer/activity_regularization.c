@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ActivityRegularization: the input itself, with the penalty that `activity_regularizer: {L1L2:
- * {l1: 0.001, l2: 0.01}}` of another layer has. */
+/* ActivityRegularization: returns its input, and adds a penalty on it to the loss, as another
+ * layer's `activity_regularizer: {L1L2: {l1: 0.001, l2: 0.01}}` does. */
 #include "model/layer/parts.h"
 
 struct activity_regularization {
