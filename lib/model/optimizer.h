@@ -29,7 +29,7 @@ dt_value dt_rate_floor(dt_value x);   /* Rounds x, which is at least 0, down. */
  * contains DT_OPTIMIZER_FIELDS. */
 typedef struct dt_optimizer_head {
     double rate;       /* the argument learning_rate, or the row's default */
-    dt_named schedule; /* the schedule of the learning rate; kind NULL: the rate does not change */
+    dt_named schedule; /* of the learning rate; kind NULL: only callbacks change it */
     /* Decoupled weight decay: w -= w * weight_decay * rate before the step; 0: none. */
     double weight_decay;
     /* limits of gradients after their sum over replicas; at most one is given, and it applies if it

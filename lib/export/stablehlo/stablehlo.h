@@ -38,8 +38,8 @@ typedef struct dt_hlo_request {
     /* number of XLA's replicas, which run the program together; ignored for a program over devices
      * (dt_stablehlo_write_spmd), whose mesh has that number */
     int replicas;
-    /* write repeated blocks as loops over stacked variables, which are arguments; false: write each
-     * block, with an argument for each variable */
+    /* write repeated blocks as loops, or once over whole stacks, with stacked variables as
+     * arguments; false: write each block, with an argument for each variable */
     bool loops;
     /* whether variables have layouts already, without stacks. Repeats whose blocks read different
      * variables, which would need stacks of these, then do not become loops */
