@@ -45,7 +45,7 @@ typedef struct dt_csv {
     bool end;            /* the file is read to its end; the window has the rest */
     dt_csv_field *field; /* [n] fields of the record; valid until the next record */
     int n, cap;
-    /* column where the record's last line ends; a missing field is reported there */
+    /* column at which the record's last field ends; a missing field is reported there */
     int64_t end_col;
     /* the record lacks a value of an element of drop_missing, so it is left out; set by
      * dt_csv_values */

@@ -22,9 +22,9 @@ extern const dt_field dt_csv_element_fields[], dt_jsonl_element_fields[];
 /* Reads one entry of `element`. */
 dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns columns,
                                dt_element_spec *out) DT_MUST_USE;
-/* Gives an element `columns`, the columns that its patterns match, and sets its type and, for
- * several columns, its names. Fails if there are no columns, or if their number differs from the
- * number of values in the element's shape. */
+/* Gives an element `columns`, the columns that its patterns match. If the job gives no shape, sets
+ * its type; several columns also become its names. Fails if there are no columns, or if their
+ * number differs from the number of values in the element's shape. */
 dt_status *dt_csv_settle_columns(dt_arena *arena, dt_element_spec *e,
                                  const dt_texts *columns) DT_MUST_USE;
 enum { DT_CSV_LONGEST_NUMBER = 400 };

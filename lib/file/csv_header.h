@@ -29,8 +29,8 @@ void dt_csv_header_read(dt_arena *arena, const dt_csv *c, bool named, dt_csv_hea
 int dt_csv_header_find(const dt_csv_header *h, const char *name);
 bool dt_csv_header_has(const dt_csv_header *h, const char *name);
 /* Replaces an element's patterns, or the columns that it leaves out (all_but), by the names of
- * columns, and sets its type. Does nothing if the element has plain names, or its patterns have
- * been replaced before. Fails if a pattern matches no column, or as dt_csv_settle_columns does. */
+ * columns, by dt_csv_settle_columns. Does nothing if the element has plain names, or its patterns
+ * have been replaced before. Fails if a pattern or a name matches no column, or as that does. */
 dt_status *dt_csv_header_expand(dt_arena *arena, const dt_csv *c, const dt_csv_header *h,
                                 dt_element_spec *e) DT_MUST_USE;
 /* Sets to[i] to the position of the element's column i in a record. Fails, naming up to 20 columns,

@@ -33,7 +33,7 @@ typedef struct dt_format_request {
     const char *directory; /* directory in which relative paths start */
     dt_part part;
     uint64_t seed;
-    bool splits; /* when opening: the last examples are for validation */
+    bool splits; /* when opening: the last examples of train are used for validation */
     /* when opening: the caller looks for bad examples itself, so folders of pictures neither leave
      * them out nor read one as a test */
     bool checks_all;

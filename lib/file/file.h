@@ -73,7 +73,7 @@ typedef struct dt_element_spec {
     bool has_default; /* missing values become default_value */
     double default_value;
     bool imputes;         /* a step of `map` replaces missing values; see file/missing.h */
-    bool drops;           /* rows of the data set in which a value is missing are left out */
+    bool drops;           /* a data set's rows that lack a value of this element are left out */
     bool stays;           /* rows are never left out, because they are rows of a file to predict */
     dt_texts missing;     /* texts that stand for a missing value, besides the empty text */
     bool missing_numbers; /* some of the texts in `missing` are numbers */
@@ -106,7 +106,7 @@ static inline dt_type dt_element_row(const dt_element_spec *e) {
 
 /* A record of a file, for formats that can read records again. */
 typedef struct dt_row_record {
-    int64_t number;       /* index of the record in its file, from 0 */
+    int64_t number;       /* index of the row in its file, from 0, without rows that are left out */
     int64_t offset, size; /* position and size of the record, in bytes */
     const char *bytes;    /* the bytes of the record; NULL: they have to be read from the file */
     /* TFRecord: the checksum has been verified, and does not follow the record */

@@ -21,7 +21,7 @@ typedef struct dt_json_values {
     /* number of values (numbers, texts, true, false, null) in a row that is a list; 0: not known;
      * -1: rows are objects, so a list must be the list of rows */
     int64_t values;
-    /* every line is one row, whatever it contains, unless the rows are in a list */
+    /* every line that is not blank is one row, unless the rows are in a list */
     bool lines;
     dt_str window; /* bytes that were read; those before `at` are used up */
     size_t at;

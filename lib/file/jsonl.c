@@ -61,7 +61,7 @@ typedef struct lines {
     dt_json_values values;
     dt_jsonl_names names;
     dt_jsonl_row row;
-    bool *ever; /* [names.n] whether some row had the key */
+    bool *ever; /* [names.n] whether row.seen was set for the target in some row */
     bool bad;   /* the last row had a fault */
 } lines;
 

@@ -28,10 +28,11 @@ void dt_jsonl_names_make(const dt_row_source *s, dt_jsonl_names *out);
 typedef struct dt_jsonl_row {
     const dt_row_source *s;
     const dt_jsonl_names *names;
-    /* [names->n] the index in names->target of the k-th key of the last row; -1: no row was read so
-     * far, or the key is not a target */
+    /* [names->n] order[k] is the index in names->target of the latest k-th key of a row; -1: there
+     * was none so far, or it is not a target's name */
     int *order;
-    /* [names->n] whether the current row has the target's key, or is the element's value alone */
+    /* [names->n] whether the current row has each target's name as a key; all true if the row is
+     * not an object */
     bool *seen;
     void *const *out;
     dt_json_cursor c;

@@ -88,7 +88,7 @@ typedef struct npz {
     dt_archive archive;
     size_t head;     /* size of the first array's NPY header */
     dt_str *rows;    /* [n] the columns' bytes in the current batch */
-    uLong *crc;      /* [n] CRCs of the bytes written so far */
+    uLong *crc;      /* [n] the CRC of each array's values written so far, without its header */
     dt_writer aside; /* the second file, which collects all arrays but the first */
     char *path;      /* path of the second file; NULL: there is none */
     int64_t *batch;  /* [batches] number of rows in each batch */

@@ -38,8 +38,8 @@ typedef struct record_part {
     /* [n] all values of each element, if they are kept; texts are joined, each with its NUL. Else
      * at most one row */
     dt_str *rows;
-    /* [n][count] if values are kept: where each text begins in rows[n]; NULL: the element is not
-     * text */
+    /* [n][count] if values are kept: text[e][i] is where text i begins in rows[e]; NULL: element e
+     * is not text */
     int64_t **text;
     int *text_cap; /* [n] the number of offsets that text[e] has room for */
     /* [n] destination of the next value; for a text, a buffer for the longest text. */

@@ -53,7 +53,7 @@ dt_status *dt_records_take(dt_records *r, dt_inflow *file, const char *path,
 /* Reads the next record into *out (cleared first). *more false: the end. Errors name the file. */
 dt_status *dt_records_next(dt_records *r, dt_str *out, bool *more) DT_MUST_USE;
 /* Like dt_records_next, but the record is lent until the next call: in the window, if it is a
- * TFRecord that fits there, else in *room. */
+ * TFRecord of at most 256 KiB, else in *room. */
 dt_status *dt_records_lend(dt_records *r, dt_str *room, dt_bytes *out, bool *more) DT_MUST_USE;
 /* Whether the next TFRecord or line is already in memory, so that reading it will not wait. */
 bool dt_records_hold(const dt_records *r);

@@ -25,7 +25,7 @@
 
 #define LARGEST_EXAMPLE ((int64_t)1 << 30)
 
-enum { BLOCK = 16 }; /* bytes of a Philox block; each byte makes one value */
+enum { BLOCK = 16 }; /* bytes of a Philox block, one for each value */
 
 struct synthetic {
     int64_t examples;

@@ -443,8 +443,8 @@ static void put_integers(dt_str *out, dt_dtype d, const char *p, int64_t n) {
 
 enum { BYTES_LIST = 1, FLOAT_LIST = 2, INT64_LIST = 3 }; /* numbers of the fields in a Feature */
 
-/* Returns the kind of list for a column. Arrays of bytes become one byte string; floats go to
- * float_list, which has no doubles; all others go to int64_list. */
+/* Returns the kind of list for a column. An array of uint8 becomes one byte string; floats go to
+ * float_list, float64 rounded to float32; all others go to int64_list. */
 static int list_of(const dt_type *row) {
     return dt_dtype_is_float(row->dtype)             ? FLOAT_LIST
            : row->dtype == DT_UINT8 && row->rank > 0 ? BYTES_LIST

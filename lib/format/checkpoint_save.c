@@ -23,7 +23,7 @@
 #include "format/contents.h"
 #include "format/state.h"
 
-/* A checkpoint that is being written. Its paths are in the arena. */
+/* A checkpoint that is being written. */
 typedef struct saving {
     dt_arena *arena;
     const dt_run_dir *run;

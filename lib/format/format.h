@@ -173,14 +173,16 @@ typedef struct dt_state_file {
     /* files that the job names besides its data, with their SHA-256, as JSON text; NULL: none */
     const char *named_files;
     const char *classes; /* names of classes by outputs, as JSON text; NULL: none */
-    /* tensors of callbacks, only when saving; dt_saved_load_callbacks reads them */
+    /* tensors of callbacks to save; NULL in a state that was loaded, whose tensors
+     * dt_saved_load_callbacks reads */
     const dt_arrays *callback_arrays;
     /* SHA-256 of the file with the tensors of callbacks; NULL: the checkpoint has no such file */
     const char *callbacks_sha256;
     /* state of a custom loop besides tensors, saved by dt_checkpoint_save, as JSON text; NULL: the
      * checkpoint is of a run or a model */
     const char *loop;
-    /* variables of a custom loop, to be saved; dt_saved_load_variables reads them */
+    /* variables of a custom loop to save; NULL in a state that was loaded, whose variables
+     * dt_saved_load_variables reads */
     const dt_arrays *variable_arrays;
     /* SHA-256 of the file with the variables of a custom loop; NULL: the checkpoint has no such
      * file */

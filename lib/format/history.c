@@ -80,7 +80,7 @@ void dt_history_take_all(dt_history_lines *h, const dt_str *text) {
         const dt_json_text t = {"history.jsonl",          "a line",       "key", line,
                                 (size_t)(newline - line), DT_E_CHECKPOINT};
         json_t *root = NULL;
-        /* The parser's message is dropped; damaged lines are reported by number. */
+        /* The parser's message is dropped; dt_history_damage names the first damaged line. */
         dt_status_free(dt_json_parse(&t, &root));
         dt_history_take(h, line, (size_t)(newline - line), root != NULL);
         json_decref(root);
@@ -127,7 +127,7 @@ static void take_line(keeping *k, const char *line, size_t n) {
     json_t *root = NULL;
     int64_t step = 0, epoch = 0;
     dt_json_text text = {"history.jsonl", "a line", "key", line, n, DT_E_CHECKPOINT};
-    /* The parser's message is dropped; damaged lines are reported by number. */
+    /* The parser's message is dropped; dt_history_damage names the first damaged line. */
     dt_status_free(dt_json_parse(&text, &root));
     const bool is_kept = root && dt_json_get_int(root, "step", &step) && step <= k->step;
     dt_history_take(&k->all, line, n, root != NULL);

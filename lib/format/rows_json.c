@@ -22,7 +22,7 @@
 #include "file/image/image.h"
 #include "format/rows.h"
 
-/* Writes w->score[i] with digits that read back as the same value; null if it is not finite. */
+/* Writes w->score[i], rounded to float32 if the output is float32; null if it is not finite. */
 static void put_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t i) {
     const double x = w->score[i];
     if (!isfinite(x)) dt_str_puts(&w->out.text, "null");

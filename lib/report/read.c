@@ -118,8 +118,8 @@ bool dt_report_is_own(const dt_report_run *r, const dt_listed *c) {
 }
 
 /* Whether history.jsonl belongs to this run: the run has a checkpoint of its own, or the directory
- * has no readable checkpoint. Until its first checkpoint, a fresh start leaves the older state and
- * history in the directory. */
+ * has no readable checkpoint. Until its first checkpoint, a run that replaces an older one leaves
+ * the older one's checkpoints and history in the directory. */
 static bool has_own_state(const dt_report_run *r) {
     bool older = false;
     for (int i = 0; i < r->checkpoints.n; i++) {
@@ -129,8 +129,8 @@ static bool has_own_state(const dt_report_run *r) {
     return !older;
 }
 
-/* Reads the history. Before the first checkpoint of a fresh start it is in a separate file beside
- * the old one. */
+/* Reads the history, and sets *there to whether the run has one. Until its first checkpoint, a run
+ * that replaces an older one keeps its history in history.GENERATION.jsonl. */
 static dt_status *read_history(dt_report_run *r, bool *there) {
     const char *beside = dt_arena_printf(r->arena, "history.%lld.jsonl", (long long)r->generation);
     *there = false;

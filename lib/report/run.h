@@ -99,8 +99,9 @@ typedef struct dt_attempt {
     /* Times such as "2026-11-22T11:03:10Z". ended is NULL if the attempt was killed or has not
      * ended. */
     const char *began, *ended;
-    int64_t from, to; /* numbers of the steps at which the attempt began and ended */
-    double seconds;   /* seconds from the attempt's start to its last line */
+    /* from: number of the step at which the attempt began; to: the last one in its lines */
+    int64_t from, to;
+    double seconds; /* seconds from the attempt's start to its last line */
     int exit;
     const char *error;
     bool resumed, finished, stopped_early;
@@ -136,12 +137,12 @@ typedef struct dt_report_run {
     dt_series_list of_epochs;
     dt_listing checkpoints;
     json_t *start; /* the last line of the record about a start; NULL: the record has none */
-    /* for each part, the last line of the record about its files; NULL: the record has none */
+    /* for each part, the last line of the record about its files in this generation; NULL: none */
     json_t *data[DT_REPORT_PARTS];
     /* For each part, the contents of evaluation.PART.json; NULL: there is no evaluation of this
      * training. */
     json_t *evaluation[DT_REPORT_PARTS];
-    /* whether an earlier attempt read other data for the part */
+    /* whether the data of the part changed between attempts of this generation */
     bool other_data[DT_REPORT_PARTS];
     json_t *job; /* the job with all values resolved; NULL: it is unknown */
     /* The hashes of the weights and of the job; NULL: unknown. */
@@ -177,7 +178,8 @@ void dt_report_run_release(dt_report_run *r); /* frees what a run owns; r may be
 bool dt_report_record_line(dt_report_run *r, json_t *line);
 bool dt_report_history_line(dt_report_run *r, json_t *line);
 
-/* Return a member of a line. Return NULL or 0 if the member is missing or has another type. */
+/* Return a member of a line, an integer limited as dt_json_count does. Return NULL or 0 if the
+ * member is missing or has another type. */
 const char *dt_report_text(const json_t *object, const char *key);
 int64_t dt_report_int(const json_t *object, const char *key);
 
@@ -196,7 +198,7 @@ typedef struct dt_figure {
     int way; /* 1: larger values are better, -1: smaller values are, 0: unknown */
     double last, best;
     bool has_best;
-    int64_t epoch; /* epoch of the best value */
+    int64_t epoch; /* number of epochs completed when the metric had its best value */
     /* whether the run ended with the weights of an earlier epoch, whose value is `kept` */
     bool has_kept;
     double kept; /* the metric's value in the epoch whose weights were kept */
