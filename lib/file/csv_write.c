@@ -20,8 +20,7 @@ void dt_csv_put(dt_str *out, const char *text, char delimiter, bool quotes_empty
 }
 
 /* Writes a text. An empty text is quoted: alone in a line it would make an empty line, which
- * readers skip. In plain output, which is for terminals, empty texts are not quoted, and control
- * characters are escaped. */
+ * readers skip. In plain output, empty texts are not quoted, and control characters are escaped. */
 static void put_text(dt_output *o, const char *text) {
     dt_local_str clean = {0};
     if (o->plain) {

@@ -69,7 +69,7 @@ typedef struct dt_examples {
     /* the warning about files or records that are left out, in the request's arena; NULL: none
      * are */
     const char *left_out;
-    /* each example has to be decoded, which takes so long that threads should share the work */
+    /* each example has to be read from its file or decoded, so threads should share the work */
     bool encoded;
 } dt_examples;
 

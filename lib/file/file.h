@@ -146,7 +146,7 @@ typedef struct dt_row_source {
     const char *path; /* path of the source, also for messages */
     dt_inflow *file;  /* NULL: a folder or pattern of files, or the file was closed after reading */
     bool is_pipe;     /* the file is standard input */
-    bool again; /* the source belongs to a data set, which may read rows again with reader->at */
+    bool again; /* a data set's files: rows may be read again with reader->at; false: only once */
     /* the format is the data set's own, so `keys` and dt_element_spec.own belong to it */
     bool native;
     const dt_tree *keys; /* keys of the data set */
@@ -195,8 +195,8 @@ typedef struct dt_output {
      * written so far. */
     int64_t of, rows;
     char delimiter; /* the character that separates fields of CSV */
-    /* for CSV. no_header: write no header; plain: output for people, with LF, escaped control
-     * characters, and quotes only where needed */
+    /* for CSV. no_header: write no header; plain, for predictions: lines end with LF, control
+     * characters are escaped, and empty texts are not quoted */
     bool no_header, plain;
     dt_writer file;
     /* path: path of the file, NULL: standard output; temporary: its path until it is complete */

@@ -29,8 +29,8 @@ dt_status *dt_missing_check(const dt_tree *keys, const dt_texts *names) DT_MUST_
 bool dt_missing_is(const dt_element_spec *e, const char *text);
 /* Whether a text is empty or one of the default texts for missing values. */
 bool dt_missing_is_default(const char *text);
-/* If the source does not belong to a data set: none of its rows may be left out, since they are
- * rows to predict. */
+/* If the source's rows are read only once (`again` is false): none of them may be left out, since
+ * they are rows to predict. */
 void dt_missing_keep_all(dt_row_source *s);
 /* Stores a missing value as value i of an element with a step `impute`. */
 void dt_missing_put(const dt_element_spec *e, void *out, int64_t i);

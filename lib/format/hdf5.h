@@ -21,9 +21,10 @@ bool dt_hdf5_is(const char *path);
 /*
  * Writes the weights as safetensors to an unnamed file in memory, f->fd, closed by the caller.
  * f->path is lent. Errors: NO_INPUT if there is no such file; PLUGIN if libhdf5 is not installed or
- * lacks a function; CHECKPOINT if the file is damaged, or if reading it exceeds a limit. Limits:
- * 256 MiB of memory plus four times the file's size; 60 s of processor time plus 1 s for each 4 MiB
- * of the file, and four times as much time by the clock; no other file may be opened.
+ * lacks a function; CHECKPOINT if the file is damaged, or if reading it exceeds a limit. Limits, by
+ * the size of the HDF5 data (unpacked, in an archive): 256 MiB of memory plus four times that size;
+ * 60 s of processor time plus 1 s for each 4 MiB, and four times as much time by the clock; no
+ * other file may be opened.
  */
 dt_status *dt_hdf5_read(const char *path, dt_held_file *f) DT_MUST_USE;
 
@@ -43,8 +44,8 @@ typedef struct dt_hdf5_place {
 } dt_hdf5_place;
 /*
  * Sets *out to the path of a weight in dtrain, in the arena: "lstm/lstm_cell/kernel". key[n - 1] is
- * the array's; count: number of arrays in the same group. *out NULL: the array is not a weight, but
- * for example a state of the optimizer. Error CHECKPOINT: a layer whose weights are not known.
+ * the array's; count: number of members of its group. *out NULL: the array is not a weight, but for
+ * example a state of the optimizer. Error CHECKPOINT: a layer whose weights are not known.
  */
 dt_status *dt_hdf5_name(const dt_hdf5_place *at, int count, dt_arena *arena,
                         const char **out) DT_MUST_USE;
