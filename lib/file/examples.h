@@ -90,8 +90,8 @@ typedef struct dt_read_buffer {
 /* Operations on the examples of a part. Several threads may call any of them, except `next` and
  * `close`. */
 typedef struct dt_example_reader {
-    /* The path of file i, lent; NULL after the last one. *what: the purpose of the file, such as an
-     * element's name. NULL: the files are in `paths`. */
+    /* The path of file i, lent; NULL after the last one. *what: a name for the file, such as an
+     * element's, or "class/file". NULL: the files are in `paths`. */
     const char *(*source)(const dt_examples *x, int64_t i, const char **what);
     /* Gets all examples of element e in one array; *rows is NULL if they have to be read one by
      * one. The first call may read a file. NULL: no element has such an array. */

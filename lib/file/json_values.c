@@ -104,7 +104,7 @@ static dt_status *skip_blanks(dt_json_values *v, char *next) {
 typedef struct scan {
     size_t seen;
     int depth;
-    uint64_t braces; /* bit d: depth d is inside an object, not a list */
+    uint64_t braces; /* bit d: the value that begins at depth d is an object, not a list */
     bool text, escaped, word;
     bool lines;     /* the value ends at the end of its line */
     int64_t values; /* number of numbers, words and strings so far */

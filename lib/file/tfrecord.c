@@ -45,7 +45,7 @@ typedef struct feature_keys {
 
 typedef struct tf_element {
     const char *element, *name; /* name of the element; name of the feature */
-    dt_type type;               /* type of an example */
+    dt_type type;               /* type of the element in one example */
     bool text;                  /* the element is a text: see dt_element_spec.text */
     feature_keys words;
 } tf_element;

@@ -15,8 +15,8 @@
 #include "format/format.h"
 #include "format/safetensors_header.h"
 
-/* the most bytes that are read, compared, or written beside a hash at a time; they fit into the
- * cache of a core */
+/* the most bytes that are read or compared at a time, or written while another thread hashes them;
+ * they fit into the cache of a core */
 static const size_t block = 1 << 18;
 
 /* ---- writing ---- */

@@ -99,7 +99,7 @@ typedef struct dt_attempt {
     /* Times such as "2026-11-22T11:03:10Z". ended is NULL if the attempt was killed or has not
      * ended. */
     const char *began, *ended;
-    /* from: number of the step at which the attempt began; to: the last one in its lines */
+    /* from: number of the step at which the attempt began; to: the last step that it recorded */
     int64_t from, to;
     double seconds; /* seconds from the attempt's start to its last line */
     int exit;

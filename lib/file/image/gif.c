@@ -110,7 +110,7 @@ typedef struct codes {
     int clear, size; /* clear: the code that clears the table; size: number of bits of a code */
     /* next: the next code to define; last: the previous code, -1: none since `clear`. */
     int next, last;
-    uint8_t first; /* the first byte of the last code */
+    uint8_t first; /* the first of the bytes that the previous code stands for */
     uint16_t before[MOST_CODES];
     /* before, byte: a code from `clear` + 2 on stands for the bytes of code before[code] and then
      * byte[code]; text: the bytes of one code, in reverse order */
