@@ -161,7 +161,7 @@ typedef struct dt_row_source {
     /* where the row that was read last (skipped last, if the reader has `skip`) lies in the file;
      * set if the reader has `at` */
     dt_row_record record;
-    int64_t omitted; /* rows that were left out so far: a value of drop_missing is missing */
+    int64_t omitted; /* number of rows that drop_missing has left out so far */
 } dt_row_source;
 
 /* Returns the number of values of all elements in a row; a text counts as one. */

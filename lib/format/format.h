@@ -125,11 +125,11 @@ typedef struct dt_run_dir {
     char *path;     /* the path of output.dir */
     dt_writer lock; /* the open file .lock; the lock is held until it is closed */
 } dt_run_dir;
-/* Opens a run directory: creates it and its ckpt/ if necessary, refuses either if it is
- * world-writable without sticky bit (PERMISSION), takes the lock (see dt_lock_take), refuses a
- * ckpt/ that is a symbolic link (CANT_CREATE), writes, syncs and removes a 4 KiB probe, and
- * requires free space of twice `checkpoint_bytes` (IO). The lock of a dead process is free, and its
- * text is overwritten. */
+/* Opens a run directory: creates it if necessary, takes the lock (see dt_lock_take), creates ckpt/
+ * in it if necessary, writes, syncs and removes a 4 KiB probe there, and requires free space of
+ * twice `checkpoint_bytes` (IO). Refuses either directory if it is world-writable without sticky
+ * bit (PERMISSION), and a ckpt/ that is a symbolic link (CANT_CREATE). The lock of a dead process
+ * is free, and its text is overwritten. */
 dt_status *dt_run_dir_open(dt_run_dir *r, const char *path, int64_t checkpoint_bytes) DT_MUST_USE;
 /* Releases the lock. The file stays: if it were removed, two other processes could hold two locks.
  * Accepts a zeroed or failed r. */

@@ -32,7 +32,7 @@ typedef union dt_row_cell {
     float f;
     double d;
     int32_t i;
-    char text[16]; /* the value as text */
+    char text[16]; /* the index of a class without a name, as text */
 } dt_row_cell;
 
 enum { MOST_TOP = 1 << 20 };
