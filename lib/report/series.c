@@ -10,9 +10,9 @@
  * ---- long curves ----
  *
  * Reduces curves with very many points to what a screen can show. Each curve is divided into
- * stretches with the same number of points. All curves keep their points at the values of x where
- * one of them begins or ends, or has, in a stretch, its smallest or its largest value or its first
- * one that is not finite. All these points were recorded; only smoothed curves are drawn from
+ * stretches with about the same number of points. All curves keep their points at the values of x
+ * where one of them begins or ends, or has, in a stretch, its smallest or its largest value or its
+ * first one that is not finite. All these points were recorded; only smoothed curves are drawn from
  * means.
  */
 
