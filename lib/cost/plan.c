@@ -12,8 +12,8 @@
 
 /* ---- layers ---- */
 
-/* "decoder_0/self_attention/query" belongs to the layer decoder_0, "optimizer/decoder_0/..." to
- * optimizer. */
+/* The name of a layer is that of a path up to the first "/": decoder_0 for
+ * "decoder_0/self_attention/query", optimizer for "optimizer/decoder_0/...". */
 dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path) {
     size_t n = strcspn(path, "/");
     const uint64_t hash = dt_hash_bytes(0, path, n);

@@ -55,7 +55,7 @@ typedef struct rows {
     dt_mesh_axes axes; /* the axes of the mesh that split the features */
     dt_type type;
     dt_value inverse; /* 1 / sqrt(variance + epsilon) of each row, repeated for every feature */
-    dt_value z;       /* x normalized to mean 0 and deviation 1 */
+    dt_value z;       /* x minus the mean of its row, times `inverse` */
 } rows;
 
 /* Emits the mean over the features of all devices, repeated for every feature. */

@@ -12,13 +12,13 @@ dt_status *dt_norm_check(const dt_infer *q, int vector) DT_MUST_USE;
 void dt_norm_rule_rows(const dt_type *x, int8_t *factors);
 void dt_norm_print(const void *attr, dt_str *out);
 
-/* The statistics of a row of x that gradients need. */
+/* The statistics of a row of x. */
 typedef struct dt_norm_row {
     int64_t at, n;        /* offset of the row's first cell, and number of its cells */
     double mean, inverse; /* mean of the row; inverse: 1 / sqrt(variance + epsilon) */
 } dt_norm_row;
 dt_norm_row dt_norm_row_of(const dt_view *x, int64_t row, double epsilon);
-/* Returns feature i of the row, normalized to mean 0 and deviation 1. */
+/* Returns feature i of the row, minus the mean, times `inverse`. */
 double dt_norm_cell(const dt_view *x, const dt_norm_row *r, int64_t i);
 
 /* Emits layer_norm(x, 1, 0). */

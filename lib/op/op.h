@@ -122,8 +122,9 @@ typedef struct dt_slice_attr {
 typedef struct dt_reverse_attr {
     uint32_t dims;
 } dt_reverse_attr;
-/* The division of the batch that a segment op uses: by replicas, by the shards of `reproducible`,
- * or into tiles for threads, whose sizes differ by at most 1 (pass/tiles.c). */
+/* How the batch of a segment op is divided: into the replicas' parts, into the shards of
+ * `reproducible`, or into small tiles, chosen for a core's cache (pass/tiles.c), whose numbers of
+ * examples differ by at most 1. */
 typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_TILES } dt_cut;
 /*
  * The segment ops appear in folded graphs, where the rows of all replicas are stacked and B counts
@@ -255,10 +256,11 @@ dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
  * int32; no value if `query` has fewer than 3 dimensions. */
 dt_value dt_positions(dt_value query);
 typedef struct dt_attention_how {
-    double scale;   /* factor of the scores, usually 1 / sqrt(H) */
-    bool causal;    /* whether queries ignore keys at later positions than their own */
-    int64_t window; /* queries ignore keys that are this many positions away or more; 0: no limit */
-    int64_t sinks;  /* all queries attend to this many first keys */
+    double scale; /* factor of the scores, usually 1 / sqrt(H) */
+    bool causal;  /* whether queries ignore keys at later positions, except `sinks` */
+    /* queries ignore keys that are this many positions away or more, except `sinks`; 0: none */
+    int64_t window;
+    int64_t sinks; /* number of first keys that all queries attend to */
     /* positions of queries among the keys, (.., T) of integers; without a trace: dt_positions */
     dt_value position;
 } dt_attention_how;
@@ -329,8 +331,8 @@ dt_status *dt_interpret_each(const dt_graph *const *g, const dt_env *env, int re
                              dt_interpretation *out) DT_MUST_USE;
 void dt_interpretation_release(dt_interpretation *r);
 /* Changes attr, a copy of the attributes of a node on 16-bit floats, to those of the op on float32
- * that defines it: a type in them becomes float32, and for bfloat16 the operands of products inside
- * the op are rounded. */
+ * that defines it: a type of 16-bit floats in them becomes float32, and for bfloat16 the operands
+ * of products inside the op are rounded. */
 void dt_op_widen(const dt_node *n, void *attr);
 
 #endif

@@ -31,7 +31,7 @@ typedef struct dt_hlo_value {
 
 typedef struct dt_hlo {
     dt_str *out;   /* the text so far */
-    int values;    /* number of values so far */
+    int values;    /* the id of the next value */
     int64_t batch; /* size of the batch on a device, which replaces B: dimension -k is k * batch */
     /* number of devices that run the function; their indices are those of the mesh. For XLA each is
      * a replica */
@@ -41,8 +41,8 @@ typedef struct dt_hlo {
     const int32_t *offsets;
     /* precision of products' operands: "HIGHEST", "HIGH"; NULL: the compiler's default */
     const char *precision;
-    /* the most values that are added one after the other, in float32 even if they have 16 bits; 0:
-     * no limit */
+    /* as dt_hlo_request.chain: sums of more values than this are written in steps where that is
+     * possible, and those of 16-bit values in float32; not those of float64. 0: no limit */
     int64_t chain;
     bool names_layers; /* whether most statements end with a comment that names their layer */
     const char *layer; /* path of the layer that is being written; NULL: none */

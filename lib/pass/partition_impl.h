@@ -30,11 +30,11 @@ typedef struct dt_cutter {
      * 0: none */
     int *overwritten_by;
     int *overwrites; /* [nodes] for an update: 1 + the index of that variable's node; 0: none */
-    /* number of pieces if values are divided by time steps; 0: values are divided by rows */
+    /* number of pieces of values that are divided by time or heads; 0: all are divided by rows */
     int time_units;
-    int64_t steps;   /* number of time steps of each example, if values are divided by time steps */
-    int row_units;   /* number of pieces into which values with rows are divided, except images */
-    int image_units; /* number of pieces into which values whose rows are images are divided */
+    int64_t steps;   /* number of time steps of each example, if time_units is not 0 */
+    int row_units;   /* number of pieces of values that are divided by rows, except images */
+    int image_units; /* number of pieces of images, which are divided by rows */
     /* [nodes] largest number of exchanges between workers on a path to the node, itself included
      * (place_nodes) */
     int *depth;

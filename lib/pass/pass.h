@@ -131,11 +131,12 @@ typedef struct dt_layer_units {
     const char *const *layer;
     const int *unit; /* [n] index of the unit of each layer */
     int n_kept;
-    const dt_kept_value *kept; /* values to keep in addition to the inputs of units */
-    bool inputs_on_host;       /* whether the inputs of units are kept in the host's memory */
+    const dt_kept_value *kept; /* [n_kept] values to keep in addition to the inputs of units */
+    /* whether inputs of units that are computed from examples are kept in the host's memory */
+    bool inputs_on_host;
 } dt_layer_units;
-/* Sets *out to a copy of g in which units store only their inputs and `kept` for the backward
- * pass. */
+/* Sets *out to a copy of g in which units compute values with rows again for the backward pass,
+ * except their inputs, `kept`, and results of collectives (remat.c). */
 dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **out) DT_MUST_USE;
 /* Whether a node repeats work of the forward pass for the backward pass. The hardware does such
  * work, but it is not counted as work of the model. */
@@ -150,9 +151,9 @@ bool dt_is_from_host(const dt_node *n);
 /* Returns the number of pieces into which values with rows are divided, except images
  * (dt_is_image). */
 int dt_row_units(const dt_graph *g, int64_t batch);
-/* Returns the number of pieces if a batch has fewer examples than it should have pieces. Pieces
- * then divide the time steps of examples, too. *steps is the number of time steps of an example.
- * Returns 0 if values are divided by rows (dt_row_units). */
+/* Returns the number of pieces if time steps of examples are divided, too, because a batch has
+ * fewer examples than it should have pieces; 0: values are divided by rows only (dt_row_units).
+ * *steps is the number of time steps of an example. */
 int dt_time_units(const dt_graph *g, int64_t batch, int64_t *steps);
 /* Returns the largest power of two that is at most x, but at least 1 and at most 16. */
 int dt_tiles_below(double x);
@@ -161,10 +162,10 @@ int dt_image_units(const dt_graph *g, int64_t rows);
 bool dt_is_image(const dt_node *n);
 /*
  * Replaces sums over a batch of `rows` images, and gradients of kernels, by sums over pieces and a
- * sum of these. Sets *out to NULL if g has none of these, or no convolution of rows, if batch_parts
- * is not 1, or if the batch has a single piece. replicas: the number of replicas, if they have
- * equally many rows, so that sums of single replicas are divided, too; 0: they may have different
- * numbers of rows.
+ * sum of these, if they are in float32 and not too large (tiles.c). Sets *out to NULL if g has none
+ * of these, or no convolution of rows, if batch_parts is not 1, or if the batch has a single piece.
+ * replicas: the number of replicas, if they have equally many rows, so that sums of single replicas
+ * are divided, too; 0: they may have different numbers of rows.
  */
 dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph **out) DT_MUST_USE;
 
@@ -206,7 +207,7 @@ typedef struct dt_program {
     dt_graph *graph;
     int64_t batch; /* the value of B: rows of the batch, divided by graph->batch_parts */
     /* [cuts + 1] first row of each shard that is not empty, and the number of rows, if
-     * `reproducible` asks for shards; NULL: pieces are equal */
+     * `reproducible` asks for shards; NULL: pieces are about equal */
     const int32_t *cut;
     int cuts;
     dt_node_division *piece; /* [nodes] how each node is divided */

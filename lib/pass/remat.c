@@ -44,7 +44,7 @@ typedef struct remat {
     bool *forward; /* [nodes] whether a result of the graph needs the node */
     bool *follows; /* [nodes] whether the node, or one that it depends on, has a batch dimension */
     bool *fed; /* [nodes] whether the node is an argument, such as examples, or computed from one */
-    /* [nodes] whether forward nodes of other units read the node, or it is a result */
+    /* [nodes] whether forward nodes outside its unit read the node, or it is a result */
     bool *leaves;
     /* [nodes] what the policy does with the value: AGAIN (computed again), KEPT on the device, or
      * ON_HOST */

@@ -53,8 +53,9 @@ typedef struct dt_kernel_rates {
     double int8_rows;
     /* Whether matrix units compute products of a matrix and a vector; false: vector units do. */
     bool vectors;
-    /* The most bytes of an operand that the compiler can prefetch into memory on the chip: the size
-     * of that memory minus what kernels use; 0: it prefetches none. */
+    /* Bytes of the memory on the chip (VMEM, CMEM) in which the compiler keeps values that are read
+     * soon, for all of them together: the size of that memory minus what kernels use; 0: it keeps
+     * none there. */
     int64_t resident;
     /* The fewest examples of a device with which, in the compiler's programs, products compute the
      * gradient of a cross-entropy again from its logits; 0: they read it from memory. */
