@@ -121,9 +121,9 @@ typedef struct item {
     /* pieces in which a collective is sent while a product runs; 0: it is not sent so */
     int pieces;
     bool layers;  /* the item is a bucket with values of several layers */
-    int waits;    /* number of unfinished items that this item waits for */
-    double ready; /* time at which the latest of its finished inputs became available */
-    int behind;   /* the item that made the input which was ready last; -1: none */
+    int waits;    /* number of edges to this item from items that have no time yet */
+    double ready; /* time from which its inputs are available, of those that have a time */
+    int behind;   /* the item that makes the input which is ready last; -1: none */
 } item;
 
 typedef struct edge {
@@ -152,7 +152,7 @@ typedef struct clock {
     /* [items] index in `edge` of the item's first edge, to an item that waits for it; -1: none */
     int *first;
     int *reader; /* [nodes] the first node of the backward pass that reads the node; 0: none */
-    /* [units] items whose inputs are done and that wait for the unit */
+    /* [units] items that wait for the unit, and whose inputs are all done or have a time */
     ready_queue queue[DT_UNITS];
     const bool *forward; /* [nodes] whether the node belongs to the forward pass */
 } clock;

@@ -59,8 +59,8 @@ bool dt_lies_in_rows(const dt_type *t);
 
 /* ---- parts of the time of a kernel ---- */
 
-#define DT_FIRST_BYTES 2e6 /* bytes of operands that must be read before a product can begin */
-#define DT_LAST_BYTES 1e6  /* bytes of results that are written after a product has ended */
+#define DT_FIRST_BYTES 2e6 /* the most bytes that a kernel reads before it computes */
+#define DT_LAST_BYTES 1e6  /* the most bytes that it writes after it has computed */
 
 /* The cycles of a product on a device whose matrix units run at their full rate: `matrix` for
  * multiplying in the matrix units, `result` for writing the results. For a product with a vector

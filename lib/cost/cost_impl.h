@@ -86,8 +86,8 @@ dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena);
 dt_priced_program dt_priced_stored(const dt_priced_program *r, const dt_launches *k,
                                    dt_arena *arena);
 
-/* [nodes] Marks nodes whose type is that of examples (with a batch dimension) that a convolution
- * reads or writes: the values between convolutions, such as activations, keep the layout that the
+/* [nodes] Marks nodes, except arguments, whose shape is that of examples (with a batch dimension)
+ * that a convolution reads or writes: the values between convolutions, such as activations, keep the layout that the
  * convolutions need. The array is in `arena`. */
 bool *dt_priced_images(const dt_priced_program *r, dt_arena *arena);
 /* Returns the bytes of node i's value in HBM, with the padding of the chip's tiles. image: the

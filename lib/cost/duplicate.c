@@ -32,8 +32,8 @@ typedef struct looking {
     const dt_priced_program *r;
     const dt_graph *g;
     /* made_of: [nodes] the value from which the node is recomputed, -1: it is stored; readers:
-     * [nodes] the number of the node's readers, of which at least 2 are counted if there are
-     * more */
+     * [nodes] the number of the node's readers, also by other names; if there are several, at least
+     * 2 are counted */
     int *made_of, *readers;
     /* [nodes] whether the node must be stored: it is a result or an update, or a kernel reads it
      * that cannot recompute it */

@@ -49,7 +49,7 @@ typedef struct fusing {
     /* [nodes] whether the node is a single number that depends only on variables and constants */
     bool *early;
     bool *out; /* [nodes] whether the node is a result or an update */
-    /* [nodes] whether convolutions read or write values of its type (dt_priced_images) */
+    /* [nodes] whether convolutions read or write values of its shape (dt_priced_images) */
     const bool *image;
     /* [nodes] the last member of the node's bucket, which is launched as one; without a bucket the
      * node itself */

@@ -43,7 +43,7 @@ typedef struct holding {
     /* [nodes] whether no period in `lives` is counted for the node's value: an update or, unless
      * gradients_from is the end of the step, a gradient */
     bool *own;
-    /* [nodes] whether convolutions read or write values of its type (dt_priced_images) */
+    /* [nodes] whether convolutions read or write values of its shape (dt_priced_images) */
     const bool *image;
     int64_t gradient_padding; /* bytes by which tiles enlarge the gradients */
     /* position from which all gradients are in memory; n_nodes: the end of the step */

@@ -85,12 +85,13 @@ const char *dt_plan_bound_name(dt_plan_bound b);
 
 typedef struct dt_plan_layer {
     const char *path; /* the layer's name, with which the paths of its nodes begin */
-    /* How often its kernels run in a step, by the kernel that runs most often, at least 1; for a
-     * group of layers, the sum of these, which is usually the number of layers. */
+    /* How often its kernels run in a step or, in a pipeline, for each micro-batch, by the kernel
+     * that runs most often, at least 1; for a group of layers, the sum of these, which is usually
+     * the number of layers. */
     double times;
     double seconds;       /* seconds of its kernels, and of waiting for its collectives */
     double by[DT_BOUNDS]; /* `seconds`, split by what limits the speed */
-    double flops;         /* operations of matrix units per device and step */
+    double flops;         /* operations of products per device and step */
     /* bytes of a device, with padding: those of the layer's weights with gradients and slots, and
      * those of the layer's values at the peak */
     double variables, values;
@@ -142,14 +143,15 @@ typedef struct dt_plan {
     /* seconds of receiving infeed_bytes; 0: the rate from the host is unknown */
     double infeed_s;
     double offloaded; /* bytes that a device sends to the host's memory and reads again */
-    /* bytes that a device receives over links in a step; a gather that is repeated counts once */
+    /* bytes that a device receives over links in a step, in a pipeline on average; a gather that is
+     * repeated counts once */
     double received;
     /* bytes over the busiest link along x, y and z in a step; second index: 0 in the direction of
      * smaller, 1 of larger coordinates */
     double link_bytes[3][2];
-    /* operations of matrix units per device and step, with those that rematerialization repeats */
+    /* operations of products per device and step, with those that rematerialization repeats */
     double flops;
-    double model_flops; /* operations of matrix units per device and step, without repeated ones */
+    double model_flops; /* operations of products per device and step, without repeated ones */
     double peak_flops;  /* peak rate of a device in bfloat16, in operations per second */
     int n_layers;
     dt_plan_layer *layer;    /* layers in the order of the program */

@@ -39,7 +39,7 @@ extern const dt_op dt_op_tree_join; /* attributes: dt_tree_join_attr */
 typedef struct dt_tree_node {
     int32_t level, index;
 } dt_tree_node;
-/* the most nodes of the tree that dt_tree_nodes returns for any range */
+/* enough for the nodes that dt_tree_nodes returns for any range */
 enum { DT_TREE_NODES = 64 };
 /* Finds the largest nodes of the tree whose shards all lie in the range, in order. Returns their
  * number. */
