@@ -87,8 +87,8 @@ dt_priced_program dt_priced_stored(const dt_priced_program *r, const dt_launches
                                    dt_arena *arena);
 
 /* [nodes] Marks nodes, except arguments, whose shape is that of examples (with a batch dimension)
- * that a convolution reads or writes: the values between convolutions, such as activations, keep the layout that the
- * convolutions need. The array is in `arena`. */
+ * that a convolution reads or writes: the values between convolutions, such as activations, keep
+ * the layout that the convolutions need. The array is in `arena`. */
 bool *dt_priced_images(const dt_priced_program *r, dt_arena *arena);
 /* Returns the bytes of node i's value in HBM, with the padding of the chip's tiles. image: the
  * result of dt_priced_images. */

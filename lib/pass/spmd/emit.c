@@ -124,7 +124,7 @@ typedef struct packing {
     /* [nodes] bucket: number of the launch that sends the node's collective; needs: the last bucket
      * that the node waits for, apart from the optimizer's. -1: none */
     int *bucket, *needs;
-    int open; /* the latest bucket, apart from the optimizer's, which later sums may join; -1: none */
+    int open; /* the latest bucket that later sums may join, apart from the optimizer's; -1: none */
     int last; /* the node that joined bucket `open` last; -1: there is no such bucket yet */
     int n;    /* number of buckets so far */
     /* [nodes] whether the node belongs to the optimizer, and only other nodes of the optimizer and
