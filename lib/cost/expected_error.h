@@ -38,8 +38,8 @@ extern const dt_plan_kind dt_compiler_estimate;
  * "mixtures of experts" (has weights of experts), "windowed attention" (of which no step is
  * published), "encoders with decoders" (fused attention without a causal mask, and a causal mask),
  * "decoders" (causal attention), "convnets with attention" (attention, but more convolutions, as
- * in diffusion U-Nets), "convnets" (no attention), "encoders" (other attention) and "others". The
- * text is static. */
+ * in diffusion U-Nets), "convnets" (convolutions, no attention), "encoders" (other attention) and
+ * "others". The text is static. */
 const char *dt_family_of(const dt_graph *step);
 
 #endif

@@ -9,7 +9,7 @@
  *           env->replica the device whose result is computed
  *   plain   for one memory space, where the values of all devices can be read: slices, joins and
  *           sums (pass/spmd/expand.c)
- *   bytes   the number of bytes that a device receives over links
+ *   bytes   the most bytes that a device receives over links
  */
 #ifndef DT_OP_ACROSS_H
 #define DT_OP_ACROSS_H
@@ -77,8 +77,7 @@ typedef enum dt_across_kind {
 struct dt_across_row {
     dt_across_kind kind;
     dt_value (*plain)(const dt_plain_call *c);
-    /* Returns the number of bytes that a device receives if its input has the concrete type
-     * `in`. */
+    /* Returns the most bytes that a device receives if its input has the concrete type `in`. */
     double (*bytes)(const dt_across_attr *a, const dt_type *in);
 };
 

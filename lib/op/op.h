@@ -273,8 +273,8 @@ dt_value dt_gelu(dt_value x, bool approximate);
 
 /* ---- builders of spatial ops and annotations, and gradients ---- */
 
-/* Adds elements of `value` at both ends and between neighbours of dimensions, or removes elements
- * at the ends, where counts are negative. Returns x if all counts are 0. */
+/* Along each dimension, adds elements of `value` at both ends and between neighbours, or removes
+ * elements at an end if the count is negative. Returns x if all counts are 0. */
 dt_value dt_pad(dt_value x, const dt_pad_attr *attr);
 /* Reverses x along each dimension in `dims`. Returns x itself if `dims` is empty. */
 dt_value dt_reverse(dt_value x, uint32_t dims);

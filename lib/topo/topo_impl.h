@@ -19,7 +19,7 @@ void dt_slice_host(const dt_slice *s, int host[3]);
  * array. */
 int *dt_topology_distances(const dt_topology *t);
 /* Writes all points of a block of size[0] * size[1] * size[2], each once, to `out`: in the order in
- * which a ring visits them or, if a size above 1 is odd, row by row. */
+ * which a ring visits them or, if a size above 1 is odd or all others are 1, row by row. */
 void dt_ring(const int size[3], int (*out)[3]);
 
 #endif
