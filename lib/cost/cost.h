@@ -39,7 +39,7 @@ typedef struct dt_core_price {
 
 /* Estimates the time of one kernel: an op, or several fused ops. The bytes in `work` are those of
  * the kernel's inputs and results. A kernel that has neither products nor vector operations nor
- * bytes takes no time. For a host of a cluster, the result is that of dt_core_roofline. */
+ * bytes takes no time. For a device of a cluster, the result is that of dt_core_roofline. */
 dt_core_price dt_core_time(const dt_core *c, const dt_cost *work);
 /* Returns the least time that the chip's tables allow: the longest of FLOPs divided by the peak
  * rate (the int8 rate if it is higher and some product has 8-bit operands), bytes divided by the
@@ -60,7 +60,7 @@ bool dt_lies_in_rows(const dt_type *t);
 /* ---- parts of the time of a kernel ---- */
 
 #define DT_FIRST_BYTES 2e6 /* the most bytes that a kernel reads before it computes */
-#define DT_LAST_BYTES 1e6  /* the most bytes that it writes after it has computed */
+#define DT_LAST_BYTES 1e6  /* the most bytes that a kernel writes after it has computed */
 
 /* The cycles of a product on a device whose matrix units run at their full rate: `matrix` for
  * multiplying in the matrix units, `result` for writing the results. For a product with a vector

@@ -34,7 +34,7 @@ typedef struct dt_cutter {
     int time_units;
     int64_t steps;   /* number of time steps of each example, if time_units is not 0 */
     int row_units;   /* number of pieces of values that are divided by rows, except images */
-    int image_units; /* number of pieces of images, which are divided by rows */
+    int image_units; /* number of pieces of values by rows if their rows are images */
     /* [nodes] largest number of exchanges between workers on a path to the node, itself included
      * (place_nodes) */
     int *depth;

@@ -3,7 +3,8 @@
  * Which slices exist, and their names. "v3-8" counts cores (chips on v5e and v6e), "v4:2x2x2" gives
  * the grid of chips, "_twisted" after a grid selects its wiring, and the prefix "sim:" says that
  * the slice is simulated. For an unknown slice of a generation the error suggests the nearest ones:
- * the next smaller and next larger by chips and, for a grid, the most similar of these.
+ * the largest with at most as many chips, the smallest with more and, for a grid, the most similar
+ * of these.
  */
 #include <ctype.h>
 #include <errno.h>

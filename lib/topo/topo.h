@@ -344,14 +344,14 @@ dt_status *dt_accelerators_parse(const char *const *names, int n, const dt_locat
 
 /* ---- resolvers ---- */
 
-/* dt_resolver is TPUClusterResolver (declared in dtrain.h, reference-counted): a slice, and how it
- * was found. */
 /* How products are computed on a simulated slice. EXACT: in float32, and values that a replica
  * divides over logical devices are computed as a whole, so that results are those of a single
  * device. CHIP: like the chip: operands are rounded to bfloat16, and sums over divided values are
  * added part by part. */
 typedef enum dt_numerics { DT_NUMERICS_EXACT, DT_NUMERICS_CHIP } dt_numerics;
 
+/* dt_resolver is TPUClusterResolver (declared in dtrain.h, reference-counted): a slice, and how it
+ * was found. */
 struct dt_resolver {
     int refs;
     /* The slice that was found, which belongs to `topology`; NULL: there is no topology, or it was
