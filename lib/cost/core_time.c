@@ -32,7 +32,7 @@
  * 1) is computed by the vector units.
  *
  * If two cores of a chip are one device, they share the work. Constants that differ between chips
- * are in dt_kernel_rates. The four macros below are the same for all chips, and were fitted to the
+ * are in dt_kernel_rates. The next four macros are the same for all chips, and were fitted to the
  * estimates of libtpu 0.0.42.1.
  */
 

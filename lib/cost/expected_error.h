@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors of the simulator's estimates for published figures: for products by generation of chips,
- * for steps by kind of plan and by generation. */
+/* Errors of the simulator's estimates: of products, against the compiler's own estimates, by
+ * generation of chips; of steps, against published figures, by kind of plan and by generation. */
 #ifndef DT_COST_EXPECTED_ERROR_H
 #define DT_COST_EXPECTED_ERROR_H
 
@@ -21,15 +21,15 @@ typedef struct dt_plan_kind {
 typedef struct dt_expected_error {
     dt_plan_kind kind;      /* for products, only the family is set: "compiler-estimate" */
     const char *generation; /* generation of chips, such as "v5e"; "": all generations together */
-    /* number of published figures from which `median` and `worst` are computed */
+    /* number of estimates from whose errors `median` and `worst` are computed */
     int rows;
     /* relative errors: 0.02 is 2 %; for steps, each estimate was made without using the step's own
      * source */
     double median, worst;
 } dt_expected_error;
 
-/* Returns the errors of plans of one kind on one generation of chips; NULL: no published figure of
- * these was compared. */
+/* Returns the errors of plans of one kind on one generation of chips; NULL: none of these was
+ * compared. */
 const dt_expected_error *dt_expected_error_of(const dt_plan_kind *kind, const char *generation);
 /* The kind of the errors for products of matrices, which are compared with the compiler's own
  * estimates; only its family is set. */

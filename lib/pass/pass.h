@@ -136,7 +136,7 @@ typedef struct dt_layer_units {
     bool inputs_on_host;
 } dt_layer_units;
 /* Sets *out to a copy of g in which units compute values with rows again for the backward pass,
- * except their inputs, `kept`, and results of collectives (remat.c). */
+ * except their inputs and outputs, `kept`, and results of collectives (remat.c). */
 dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **out) DT_MUST_USE;
 /* Whether a node repeats work of the forward pass for the backward pass. The hardware does such
  * work, but it is not counted as work of the model. */
