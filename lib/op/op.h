@@ -258,7 +258,8 @@ dt_value dt_positions(dt_value query);
 typedef struct dt_attention_how {
     double scale; /* factor of the scores, usually 1 / sqrt(H) */
     bool causal;  /* whether queries ignore keys at later positions, except `sinks` */
-    /* queries ignore keys that are this many positions away or more, except `sinks`; 0: none */
+    /* queries ignore keys that are this many positions away or more, except `sinks`; 0: no
+     * limit */
     int64_t window;
     int64_t sinks; /* number of first keys that all queries attend to */
     /* positions of queries among the keys, (.., T) of integers; without a trace: dt_positions */
