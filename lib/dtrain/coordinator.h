@@ -167,8 +167,8 @@ DT_API void dt_remote_unref(dt_remote *r);
 
 enum { DT_STALENESS_BINS = 65 };
 typedef struct dt_coordinator_counts {
-    /* number of workers that exist now; 0 before the first function is scheduled, and when they
-     * have been ended */
+    /* number of workers that are connected now; 0 before the first function is scheduled, and when
+     * they have been ended */
     int workers;
     int64_t workers_lost;
     int64_t finished, failed, cancelled;

@@ -58,8 +58,8 @@ typedef struct dt_input_options {
     dt_rebatch rebatch;
     /* DT_PER_REPLICA: for dt_strategy_distribute_datasets_from_function only */
     dt_replication_mode replication_mode;
-    /* virtual workers, among which the replicas are divided evenly; 0: the number of workers of the
-     * strategy */
+    /* number of virtual workers that feed the replicas, an error unless it divides the number of
+     * replicas; 0: dt_strategy_input_workers */
     int workers;
     /* whether AUTO fails if there are fewer files than workers, as FILE does; false: AUTO then
      * divides as DATA does */

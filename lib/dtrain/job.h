@@ -15,9 +15,9 @@ DT_BEGIN_C
 /* A job file whose types, shapes and placement have been checked. Opening it does not open its
  * data. */
 typedef struct dt_job dt_job;
-/* What a job is opened for. This decides which sections it must have: evaluate needs no `fit`;
- * predict and topology need no `compile` either. For a plan, the job may use features that cannot
- * be run yet. */
+/* What a job is opened for. This decides which sections it must have: all need `dataset` and
+ * `model`; fit, plan and evaluate also `compile`; only fit needs `fit`. For a plan or a topology,
+ * the job may use features that cannot be run yet. */
 typedef enum dt_purpose {
     DT_FOR_FIT,
     DT_FOR_PLAN,
@@ -63,8 +63,8 @@ DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;
  * 20. */
 DT_API dt_status *dt_job_check_examples(dt_job *j) DT_CHECKED;
 /* Warnings about a valid job, one per line, for example that an output does not yield what its loss
- * expects. "" if there are none. The caller frees *text. Warnings that need the data come as events
- * of fit and evaluate. */
+ * expects. "" if there are none. The caller frees *text. Most warnings that need the data come as
+ * events of fit and evaluate instead. */
 DT_API dt_status *dt_job_warnings(dt_job *j, char **text) DT_CHECKED;
 /* For layers that `partition` splits between batch and channels, as images by rows and columns: the
  * tile of each logical device, and what it receives from its neighbours. If the number of replicas
@@ -95,8 +95,8 @@ typedef enum dt_resume {
 /* The job's own `resume` setting; DT_RESUME_AUTO if it has none. */
 DT_API dt_resume dt_job_resume(const dt_job *j);
 
-/* The number of this process among the workers that a launcher started for the job; 0: it is the
- * only worker, or the first one, which writes and reports. */
+/* The number of this process among those that were started for the job; 0: it is the only one, or
+ * the first one, which writes and reports. */
 DT_API int dt_job_worker(const dt_job *j);
 
 /* ---- explained evaluations ---- */
@@ -179,7 +179,7 @@ typedef struct dt_worst_example {
 typedef struct dt_output_explained {
     const char *name; /* name of the output */
     dt_explained_as as;
-    int64_t examples; /* number of examples that have a target */
+    int64_t examples; /* number of examples that count: those without a target are left out */
     /* For classes and binary: share of correct examples; for labels: share of examples with all
      * labels right. */
     double accuracy;
@@ -295,8 +295,8 @@ typedef struct dt_event {
      * epoch's steps up to now */
     const dt_metric *training;
     int n_training;
-    /* checkpoint, end, and eval of evaluate: path of the checkpoint, and hash of its weights; start
-     * of a run that resumes: only the path */
+    /* checkpoint, end, and eval of evaluate: path of the checkpoint (NULL: none was written), and
+     * hash of the model's weights; start of a run that resumes: only the path */
     const char *checkpoint, *weights_sha256;
     /* data, evaluating, and eval and end of evaluate: the name of the part, such as "validation";
      * "input" with dt_run_options.input */

@@ -55,7 +55,9 @@ typedef struct dt_plan_run {
     double examples, tokens;
     double deadline_s, usd; /* limits in seconds and US dollars; 0: none */
     double mtbf_s; /* mean time between failures of one chip, seconds; 0: a published value */
-    bool *met;     /* receives whether the run keeps the limits; may be NULL */
+    /* receives whether the run keeps the limits or, with dt_plan_search, whether any plan does; may
+     * be NULL */
+    bool *met;
 } dt_plan_run;
 
 typedef struct dt_plan_request {
@@ -93,8 +95,9 @@ typedef struct dt_plan_request {
  * all jobs run on this machine itself, text and JSON report its memory and the time of steps, a few
  * of which are run to measure it; JSON is then a list. With a compiler and a target, the first
  * job's step is compiled for that GPU, and its memory and number of kernels are reported, as text
- * or JSON. *fits is whether every program of the first job fits the devices' memory and the budget;
- * fits may be NULL. The caller frees *text. On slices, a job other than the first that cannot be
+ * or JSON. *fits is whether every program of the first job fits the memory (of a device, or of this
+ * machine) and the budget; with a target, whether its training step fits that GPU. fits may be
+ * NULL. The caller frees *text. On slices, a job other than the first that cannot be
  * planned is left out: *text is set, and the job's error is returned. On this machine the first
  * error ends the plan, and *text is not set. Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price
  * that is not GENERATION=DOLLARS; USAGE for a run without a slice, and for tokens if no input of
@@ -143,11 +146,11 @@ typedef struct dt_job_key {
     /* the default, as in a job file; NULL: none. For a refused key: the value that is accepted,
      * besides null; NULL: there is none */
     const char *preset;
-    /* allowed names, ending with NULL; NULL: none. For types other than "name": names that may
-     * be given alone or as a mapping */
+    /* names that the value may have, ending with NULL; NULL: none. If they are names of kinds, a
+     * mapping from such a name to its arguments may be the value, too */
     const char *const *choices;
     /* for a key of an optimizer, a layer and so on: `sort` ("optimizer"), its name `kind` ("Adam"),
-     * and a line about it. All NULL: a key of a section */
+     * and a line about it. All NULL: a key of the top level or of a section */
     const char *sort, *kind, *about;
     /* other names of `kind`, such as "adam" for "Adam", ending with NULL; NULL: none */
     const char *const *aliases;

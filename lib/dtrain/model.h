@@ -38,8 +38,9 @@ DT_API dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **histo
  * none. The history has one row. */
 DT_API dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history) DT_CHECKED;
 /* Computes the model's output, of shape (examples, ...), on the host, for the examples that
- * evaluate uses; they are never shuffled. The model need not be compiled, and only the elements
- * named like its Inputs are read. It is an error if the model has several outputs. */
+ * evaluate uses; they are never shuffled. The model need not be compiled. It gets the elements
+ * named like its Inputs; the others are read, too, but not used. It is an error if the model has
+ * several outputs. */
 DT_API dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out) DT_CHECKED;
 /* Like dt_model_predict, for a model with any number of outputs: one tensor for each, by the
  * output's name. */

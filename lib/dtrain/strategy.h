@@ -37,14 +37,14 @@ DT_API dt_status *dt_default_strategy(dt_strategy **out) DT_CHECKED;
  * one of several, these are the workers: each runs the same program, computes for its own replicas,
  * and gets the values of all. Otherwise workers are virtual, in this process. */
 typedef struct dt_multi_worker_options {
-    int workers;            /* number of workers; 0: one */
+    int workers;            /* number of workers; 0: one, or as many as were started */
     int devices_per_worker; /* devices of each worker; 0: the number of named devices, or one */
     /* [n_devices] names of the devices of each worker ("CPU:0", "CPU:1"); NULL: the first
      * devices_per_worker CPU devices */
     const char *const *devices;
     int n_devices;
 } dt_multi_worker_options;
-/* options NULL: one worker with one device. */
+/* options NULL: all fields 0. */
 DT_API dt_status *
 dt_multi_worker_mirrored_strategy(dt_strategy **out,
                                   const dt_multi_worker_options *options) DT_CHECKED;
@@ -288,7 +288,8 @@ DT_API dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out
  * value is divided evenly among the copies, and adding or subtracting is an error. */
 DT_API dt_status *dt_variable_set(dt_variable *v, dt_write how, dt_tensor *value) DT_CHECKED;
 /* Like dt_variable_set, with an entry of `values`. If the entry has a value per replica, the i-th
- * value is assigned to copy i, or added to it, or subtracted from it. */
+ * value is assigned to copy i, or added to it, or subtracted from it. With ON_READ and SUM, each
+ * value is divided by the number of copies first. */
 DT_API dt_status *dt_variable_set_from(dt_variable *v, dt_write how, const dt_values *values,
                                        const char *name) DT_CHECKED;
 /* Changes rows of a plain variable, or of every copy of a MirroredVariable with aggregation NONE or

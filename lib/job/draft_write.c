@@ -58,7 +58,9 @@ static double validation_of(const dt_draft *d) { return keeps_more(d) ? 0.1 : 0.
 /* Settings of the model and of training, chosen by the number of examples. */
 typedef struct sizes {
     int64_t batch, epochs, patience;
-    int64_t units, layers; /* number of units in each hidden layer, and number of these layers */
+    /* units of the first hidden layer, of which each further one has half as many as the one before
+     * it; number of hidden layers */
+    int64_t units, layers;
     double dropout, rate;
 } sizes;
 

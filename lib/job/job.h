@@ -40,8 +40,8 @@ struct dt_job { /* The type behind the handle of the public header. */
     /* the error that the model's file is missing, kept because the run's checkpoint may have the
      * model; else NULL */
     dt_status *no_model;
-    /* directory of the job's file; for standard input, work_directory. The paths of data files, of
-     * the base and of a Keras model's file are relative to it */
+    /* directory of the job's file; for standard input, work_directory. The paths of data files and
+     * of the base are relative to it */
     const char *data_directory;
     /* directory given by -C, or "": output.dir, init_from and the path of a checkpoint to resume
      * from are relative to it */

@@ -8,8 +8,8 @@
  *     over_replicas: none | optimizer | weights    the variables that are divided among replicas
  *     sequence_parallel: true                      values between a block's products are divided
  *                                                  along the sequence
- *     micro_batches: 4                             parts that a batch passes through a pipeline of
- *                                                  layers in
+ *     micro_batches: 4                             a batch passes through a pipeline of layers in
+ *                                                  4 parts
  */
 #ifndef DT_JOB_PARTITION_H
 #define DT_JOB_PARTITION_H

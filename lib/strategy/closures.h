@@ -40,7 +40,7 @@ typedef struct dt_closure {
 } dt_closure;
 
 typedef struct dt_closures {
-    /* the most updates between a closure's pull and its push; DT_ANY_STALENESS: no limit */
+    /* the most updates between a closure's pull and its update; DT_ANY_STALENESS: no limit */
     int64_t staleness;
     bool in_order;
     /* The window of numbers, [first, end). Numbers from `next` on have not been given out yet. */

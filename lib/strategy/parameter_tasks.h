@@ -134,7 +134,7 @@ dt_status *dt_ps_each_piece(const dt_ps_task *t, int i, dt_ps_piece send, void *
  * drops pushes that were not applied; dt_ps_get reads it back; dt_ps_apply orders an update. */
 dt_status *dt_ps_set(dt_ps_tasks *c, int64_t version) DT_MUST_USE;
 dt_status *dt_ps_get(dt_ps_tasks *c) DT_MUST_USE;
-/* Send, and read back, variable i of one task only. Pushes that were not applied are kept. */
+/* Send, and read back, only variable i of a task's state. Pushes that were not applied are kept. */
 dt_status *dt_ps_set_one(dt_ps_task *t, int i) DT_MUST_USE;
 dt_status *dt_ps_get_one(dt_ps_task *t, int i) DT_MUST_USE;
 typedef struct dt_ps_order {

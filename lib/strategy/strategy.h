@@ -47,7 +47,8 @@ int64_t dt_partitioner_shards(const dt_partitioner *p, int64_t rows, int64_t row
 typedef struct dt_servers_spec {
     int workers; /* number of workers; 0: the strategy has no parameter server */
     int servers; /* number of server threads in the coordinator */
-    /* the most updates between a pull and its push; DT_ANY_STALENESS (closures.h): no limit */
+    /* the most updates between a closure's pull and its update; DT_ANY_STALENESS (closures.h):
+     * no limit */
     int64_t staleness;
     /* whether the schedule is virtual: closures are applied in the order of their numbers */
     bool in_order;
@@ -68,7 +69,7 @@ typedef struct dt_servers_spec {
     /* seconds to wait until workers are connected and can compute, and for tasks of type ps */
     double start_timeout;
     /* One line of text, with version and job, that must be the same in the coordinator and its
-     * workers. Lent. NULL: nothing is compared. */
+     * workers. Lent. NULL, in a C program: only the version must be the same. */
     const char *fingerprint;
     /* The command by which the coordinator starts workers, and their standard input, as in
      * dt_worker_launcher_spec. */

@@ -251,9 +251,9 @@ static const dt_field fields[] = {
 /* ---- cluster_resolver ---- */
 
 /* Writes the name of this machine's TPU, made of the generation and the shape of the plug-in's
- * devices: "v4:2x2x1". The name is "" if the job has no plug-in or may not open it (spec->sealed),
- * or if the plug-in's devices are not TPUs of a known kind; then the environment names the
- * slice. */
+ * devices: "v4:2x2x1". The name is "" if the back end takes no plug-in, if the plug-in may not be
+ * opened (spec->sealed), or if its devices are not TPUs of a known kind; then the environment names
+ * the slice. */
 static dt_status *find_tpu(const dt_strategy_spec *spec, char name[32]) {
     static const struct {
         const char *kind, *generation;
