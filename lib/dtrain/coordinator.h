@@ -33,8 +33,8 @@ typedef struct dt_parameter_server_options {
      * and MAX_SIZE, at most. 0: TensorFlow's default, which is 1 for MIN_SIZE and no limit for
      * MAX_SIZE; not allowed with FIXED */
     int64_t shards;
-    /* Size of a shard in bytes. MIN_SIZE: the minimum; 0: 262144. MAX_SIZE: the maximum, unless one
-     * row is larger. */
+    /* Size of a shard in bytes. MIN_SIZE: the minimum on average, unless there is only one shard;
+     * 0: 262144. MAX_SIZE: the maximum, unless one row is larger or `shards` forbids more. */
     int64_t shard_bytes;
     /* with limit_staleness: how many updates by other functions are allowed between the time when a
      * function gets its variables and its own update */
@@ -177,7 +177,7 @@ typedef struct dt_coordinator_counts {
     /* Number of results that were dropped, because they came after the function had been taken from
      * the late worker. */
     int64_t dropped;
-    /* numbers of updates by their staleness; the last bin counts all with a larger staleness */
+    /* number of updates with each staleness; the last bin also counts all with a larger one */
     int64_t staleness[DT_STALENESS_BINS];
 } dt_coordinator_counts;
 /* Sets *out to what the coordinator has counted. Returns false if there is no coordinator; then

@@ -257,7 +257,8 @@ typedef struct dt_interleave_options {
     void *user;
     const dt_spec *spec; /* [n_spec] the components of the elements of these data sets */
     int n_spec;
-    /* Numbers of data sets and of elements read in turn; 0 means 1, which is flat_map. */
+    /* how many data sets are read in turn, and how many elements from each at a time; 0: 1. With
+     * cycle_length 1 this is flat_map */
     int64_t cycle_length, block_length;
 } dt_interleave_options;
 DT_API dt_status *dt_dataset_interleave(dt_dataset **out, const dt_dataset *in,

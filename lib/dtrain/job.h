@@ -192,12 +192,12 @@ typedef struct dt_output_explained {
     /* for classes and binary: [n_classes][n_classes] counts[actual][predicted]; NULL: there are
      * more than 20 classes */
     const int64_t *confusion;
-    int n_confused; /* the largest confusions, at most 20, largest first */
+    int n_confused; /* number of entries of `confused`, at most 20: the largest confusions first */
     const dt_confused *confused;
     /* for binary: a table of thresholds from 0.1 to 0.9; best: of all thresholds that decide
-     * differently, the one with the largest best_score. Areas under the curves, and the mean
-     * squared difference of probability and class. roc_auc is NaN if all examples are of one class,
-     * average_precision if none is of class 1 */
+     * differently, the one with the largest best_score. roc_auc and average_precision are areas
+     * under the curves; brier_score is the mean squared difference of probability and class.
+     * roc_auc is NaN if all examples are of one class, average_precision if none is of class 1 */
     int n_thresholds;
     const dt_threshold *threshold;
     dt_threshold best;

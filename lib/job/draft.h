@@ -27,7 +27,7 @@ typedef struct dt_draft_input {
     dt_type type; /* type of one example's value, without the batch dimension */
     /* rows and columns of the embedding's table; 0: the input has no embedding */
     int64_t rows, width;
-    /* whether the input is a weight for each word, in which the output should be linear */
+    /* whether the input has a weight for each word; the output should depend on these linearly */
     bool words;
 } dt_draft_input;
 

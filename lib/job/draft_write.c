@@ -58,8 +58,8 @@ static double validation_of(const dt_draft *d) { return keeps_more(d) ? 0.1 : 0.
 /* Settings of the model and of training, chosen by the number of examples. */
 typedef struct sizes {
     int64_t batch, epochs, patience;
-    /* units of the first hidden layer, of which each further one has half as many as the one before
-     * it; number of hidden layers */
+    /* units: those of the first hidden layer; each further one has half as many as the one before;
+     * layers: number of hidden layers */
     int64_t units, layers;
     double dropout, rate;
 } sizes;

@@ -49,8 +49,8 @@ struct dt_job { /* The type behind the handle of the public header. */
     const char *name;
     const char *run_dir; /* the value of output.dir after substitution; by default runs/NAME */
     int n_variables;
-    /* [n_variables] environment variables that occur in paths: the text as written, and the
-     * variable's value, which must not appear in records */
+    /* [n_variables] environment variables that occur in paths: "${NAME}", and the variable's value,
+     * which must not appear in records */
     dt_pair *variable;
     const char *json; /* the job as canonical JSON, after base, overrides and substitutions */
     dt_digest sha256; /* SHA-256 of `json` */
@@ -75,7 +75,7 @@ struct dt_job { /* The type behind the handle of the public header. */
     /* the connected workers, while several compute the job; NULL: this process computes alone */
     dt_cluster *cluster;
     dt_dataset_spec dataset;
-    dt_texts elements; /* names of the elements that the job's data set has */
+    dt_texts elements; /* names of the elements that examples of the job's data have */
     dt_model_spec model;
     dt_compile_spec compile;
     dt_fit_spec fit;

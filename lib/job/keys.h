@@ -19,8 +19,7 @@ typedef struct dt_key_table {
     const char *noun;
     /* the key whose value names the kind; NULL: the kinds' keys are listed only below `stem` */
     const char *key;
-    /* path of the mapping that has the keys of a kind, below the kind's name; with `beside`,
-     * directly */
+    /* path below which the keys of a kind are: STEM.KIND.key or, with `beside`, STEM.key */
     const char *stem;
     bool beside;
     const dt_kind *(*at)(int i); /* returns kind i; NULL: there are fewer kinds */

@@ -45,7 +45,7 @@ static dt_status *make_outline(dt_job *j, dt_model **out) {
 typedef struct tile {
     dt_type type;
     dt_layout layout;
-    /* by dimension: numbers of elements that come from the neighbours before and behind */
+    /* by dimension: how many rows (or columns, ...) come from the neighbours before and behind */
     int64_t before[DT_MAX_RANK], behind[DT_MAX_RANK];
     bool gets; /* whether a node of the layer exchanges elements with neighbours */
 } tile;

@@ -30,7 +30,7 @@ typedef struct host_plan {
     /* the error with which the job does not fit into memory; NULL: it fits, though perhaps not into
      * the budget */
     dt_status *why;
-    int timed;                   /* number of steps whose time was measured */
+    int timed;                   /* number of steps of which step_s is the median */
     double step_s, validation_s; /* seconds of a step and of a validation; 0: not measured */
     double validations; /* number of validations in the whole run, which may be a fraction */
 } host_plan;

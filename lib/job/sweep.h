@@ -31,7 +31,7 @@ typedef enum dt_sweep_kind {
 /* A key of the job for which a sweep tries several values. */
 typedef struct dt_sweep_range {
     const char *key;  /* path of the key in the job, such as "let.width" */
-    const char *text; /* the override as the user gave it, such as "let.width=[8,16]" */
+    const char *text; /* the override as it was given, such as "let.width=8,16" */
     int operand;      /* index of the override in the list of all overrides */
     dt_sweep_kind kind;
     int n; /* number of values if they are a list */
@@ -42,7 +42,7 @@ typedef struct dt_sweep_range {
 typedef struct dt_sweep_space {
     int n;
     dt_sweep_range range[DT_SWEEP_MOST_PARAMETERS];
-    bool is_grid; /* whether all keys have lists of values, so that all combinations are tried */
+    bool is_grid; /* whether all keys have lists of values, so that their combinations are a grid */
     /* number of combinations of the lists; INT64_MAX also if there are more; 0 if a key has a
      * range */
     int64_t grid;

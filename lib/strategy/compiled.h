@@ -76,13 +76,16 @@ struct dt_compiled {
     const _Atomic uint32_t *beside;
     /* the workers that share each batch; NULL: this process computes all of it */
     const struct dt_cluster *cluster;
-    dt_view *own_arg; /* [args] for the current run: views of the rows that this worker computes */
+    /* [args] views of the current run's arguments; those with a batch dimension have only the rows
+     * that this worker computes */
+    dt_view *own_arg;
     /* number of replicas whose rows this worker computes; 0: this process is alone, or rows are
      * divided by shards, not by replicas */
     int own_replicas;
     /* For the current run, if own_replicas > 0: the caller's offsets. */
     const int32_t *offsets;
-    int32_t *own_offsets; /* [own_replicas + 1] first row of each of this worker's replicas */
+    /* [own_replicas + 1] first row of each of this worker's replicas, counted from its first row */
+    int32_t *own_offsets;
     /* [results] memory for results that are collected from all workers; owned; NULL: not needed */
     void **gathered;
     /* Number of entries of `part`, the variables of which this worker keeps only a part

@@ -22,7 +22,7 @@ enum { LOOK_NS = 100000000 };
 typedef struct task {
     int64_t number;
     int kind;
-    char *more; /* [n] encoded arguments, which are sent with the closure */
+    char *more; /* [n] bytes that are sent with the closure: its encoded arguments */
     int64_t n;
     dt_remote *remote; /* the handle of the function's result; a counted reference */
 } task;

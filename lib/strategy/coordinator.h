@@ -34,7 +34,7 @@ typedef struct dt_closure_kind {
     int n_pushed;
     /* [n_pushed] variables for which workers push a gradient or a new value. Holds references. */
     dt_variable **pushed;
-    /* [n_pushed] for each pushed variable: the name of its value */
+    /* [n_pushed] the name of each pushed value in the graphs of both programs */
     const char **name;
     /* [n_changes] the changes of variables that the update makes */
     struct dt_closure_change *change;

@@ -21,10 +21,9 @@ typedef struct reduction {
     const dt_axes *axes;
     uint32_t along;   /* bit d is set if dimension d of the replicas' tensors is summed */
     dt_type from, to; /* from: type of replica 0's tensor; to: type of the result */
-    /* [elements of the result] the sums in double: the result of floats, and of means of integers
-     * */
+    /* [elements of the result] the sums in double, for floats and for means of integers */
     double *sum;
-    /* [elements of the result] the sums in 64-bit integers: the result of sums of integers */
+    /* [elements of the result] the sums in 64-bit integers, for sums of integers */
     int64_t *whole;
     double count; /* number of values that were added to each element of the result */
 } reduction;

@@ -35,7 +35,8 @@ typedef struct dt_partitioner {
     /* FIXED: the number of shards. MIN_SIZE and MAX_SIZE: the largest number of shards; 0: no
      * limit. */
     int64_t shards;
-    /* MIN_SIZE: the fewest bytes of a shard; MAX_SIZE: the most, unless one row has more */
+    /* MIN_SIZE: the fewest bytes that shards of a variable have on average, unless it has only one;
+     * MAX_SIZE: the most bytes of a shard, unless one row has more or `shards` forbids more */
     int64_t bytes;
 } dt_partitioner;
 
@@ -144,7 +145,8 @@ struct dt_strategy_row {
     /* whether DT_PER_REPLICA is refused: functions that make data sets are not called for each
      * replica */
     bool feeds_by_host;
-    /* whether several processes that a launcher has started share the strategy's work */
+    /* whether several processes that a launcher (srun, mpirun) has started share each batch; not so
+     * for the processes of a parameter-server job */
     bool is_launched;
     bool is_default; /* whether this is the default strategy, which is current if no other one is */
     /* whether nothing is distributed: variables are plain variables, and values are single
