@@ -16,10 +16,10 @@ enum {
     MOST_ONE_HOT = 30, /* a column with more categories gets an embedding */
     /* a target of integers with more different values is a number, not a class */
     FEW_CLASSES = 20,
-    /* a target of three or more different integers is a class only if a class has this many
+    /* three or more different integers of a target are classes only if each occurs in this many
      * records, on average */
     LEAST_OF_CLASS = 10,
-    /* a text is a category only if a category has this many records, on average */
+    /* texts of a column are categories only if each occurs in this many records, on average */
     LEAST_OF_WORD = 5,
     /* a column of texts is read word by word only if its texts have this many words, on average, or
      * 1.5 if no other column besides the target is of use */
@@ -168,10 +168,10 @@ static const char *why_not(const table *t, const dt_column_facts *c) {
     return NULL;
 }
 
-/* Decides how a column of texts is used. Texts are categories if each occurs in LEAST_OF_WORD
- * records on average. Otherwise their words are read if a text has LEAST_TOKENS words on average,
- * or 1.5 if the column is `alone`: the only useful one besides the target. Else the column is left
- * out. */
+/* Decides how a column of texts is used. Texts are categories if all different ones were counted,
+ * and each occurs in LEAST_OF_WORD records on average. Otherwise their words are read if a text has
+ * LEAST_TOKENS words on average, or 1.5 if the column is `alone`: the only useful one besides the
+ * target. Else the column is left out. */
 static void choose_text(column *x, bool alone) {
     const dt_column_facts *c = x->c;
     const bool categories = !c->many && c->distinct * LEAST_OF_WORD <= c->count;
