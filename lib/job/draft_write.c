@@ -88,7 +88,7 @@ static void put_input(const dt_draft_input *in, dt_str *out) {
     dt_str_printf(out, "]%s}\n", in->rows > 0 ? ", dtype: int32" : "");
 }
 
-/* Returns a name for a layer that follows an input: "INPUT_WHAT". */
+/* Returns a name for a layer that follows an input: "INPUT_WHAT", or that with a number. */
 static const char *name_behind(const dt_draft *d, const dt_draft_input *in, const char *what) {
     const char *name = dt_arena_printf(d->arena, "%s_%s", in->name, what);
     return free_name(d, name);

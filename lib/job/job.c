@@ -41,8 +41,8 @@ static bool is_refused(const dt_job *j) {
     return refused;
 }
 
-/* If `fit` will open a plug-in, but the job is only inspected now, reports that the plug-in's file
- * is missing. A name without a slash is searched in the directories of libraries, so it is not
+/* If `fit` will open a plug-in, but the job is only inspected now, checks that the plug-in's file
+ * exists. A name without a slash is searched in the directories of libraries, so it is not
  * checked. */
 static dt_status *check_plugin_is_there(const dt_job *j) {
     struct stat st;

@@ -381,7 +381,8 @@ dt_status *dt_job_check_partition(const dt_job *j) {
     return faults;
 }
 
-/* Checks the elements of the data that are not inputs of the model: targets and sample weights. */
+/* Checks what `partition` says about elements of the data that are not inputs of the model, such as
+ * targets. */
 dt_status *dt_job_check_targets(const dt_job *j) {
     dt_status *faults = NULL;
     const dt_element_spec *element;

@@ -162,7 +162,7 @@ static void print_programs(const dt_job_plan *p, dt_str *out) {
     dt_str_putc(out, '\n');
 }
 
-/* Prints the price per chip from which dollars are computed, with its source. */
+/* Prints the price of a chip or host, from which dollars are computed, with its source. */
 static void print_price(const dt_job_plan *p, dt_str *out) {
     const dt_chip *chip = dt_job_plan_topology(p)->slice->chip;
     const dt_chip_price price = dt_job_plan_price(p);

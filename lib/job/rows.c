@@ -10,7 +10,8 @@
 
 /* ---- the data set ---- */
 
-/* Opens the data set of the job once, and checks `partition` against it. */
+/* Opens the data set of the job once, and checks what `partition` says about its elements that are
+ * not inputs of the model. */
 
 dt_status *dt_job_open_data(dt_job *j) {
     if (j->data) return NULL;

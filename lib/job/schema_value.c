@@ -51,7 +51,7 @@ static void put_numbers(dt_json *j, const dt_field *f, const char *type, bool lo
     dt_json_close(j, '}');
 }
 
-/* Writes the type of a text. YAML reads any scalar as a text. */
+/* Writes the type of a text, as which numbers and booleans are read, too. */
 static void put_text(dt_json *j, const dt_field *f, bool null) {
     dt_json_open(j, "type", '[');
     dt_json_string(j, NULL, "string");

@@ -123,8 +123,8 @@ static void make_trial(dt_sweep *s, int i) {
     make_overrides(s, t);
 }
 
-/* Returns a word as it is written in a job file: in quotes if YAML would read it as something
- * else. */
+/* Returns a word as it is written in a job file: in quotes if it has characters that may have a
+ * meaning in YAML. */
 static const char *quoted(dt_arena *arena, const char *text) {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+/-$";

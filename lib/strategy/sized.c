@@ -111,9 +111,9 @@ dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) {
 
 /*
  * If the back end has a device for each logical device of each replica, and partitioning is SPMD,
- * each device runs the program of its logical device. Otherwise the batch is divided evenly among
- * the devices, without regard to replicas, because the graph computes all replicas, and contains
- * everything that depends on them.
+ * each device runs the program of its logical device. Otherwise the batch, if it can be divided
+ * evenly, is divided among the devices without regard to replicas, because the graph computes all
+ * replicas, and contains everything that depends on them.
  */
 dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z) {
     const bool logical = dt_compiled_uses_logical_devices(c) && c->strategy->spmd &&
