@@ -313,8 +313,8 @@ static int64_t batch_of(const dt_job *j, const dt_model *m) {
     return each > 0 ? each * m->strategy->replicas : j->dataset.global_batch_size;
 }
 
-/* Returns the names of a regression's outputs: the target's columns if it has several, otherwise
- * the target's name. */
+/* Returns the names of the values of a regression's output: the target's columns if it has several,
+ * otherwise the target's name. */
 static dt_texts names_of_values(const dt_job *j, const dt_output_use *output) {
     const dt_tree *all = dt_tree_get(j->dataset.tree, "element");
     const char **name = dt_arena_array(j->arena, const char *, 1);
