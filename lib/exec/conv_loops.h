@@ -46,9 +46,10 @@ typedef struct dt_conv_product {
     const dt_conv_span *span; /* [spans] the columns of A; the last span ends a block */
     int64_t lines, each;      /* the number of lines; rows of each line */
     int64_t spans;
-    /* 0, or the number of neighbouring rows that share a bit of dt_conv_span.taps: those of one
-     * element of the kernel, or one position. If it is not 0, each line is one row, and rows may
-     * lack some spans. */
+    /* Not 0: each line is a single row of A, which may lack spans, and so many neighbouring rows
+     * share a bit of dt_conv_span.taps: 1 if a row is a position; in a kernel's gradient the number
+     * of features of an element of the kernel. 0: lines have `each` rows, and all rows have all
+     * spans. Not set for depthwise_gradient. */
     int64_t single;
     /* distances in floats between rows and between columns of A; one of the two is 1 */
     int64_t row_step, k_step;

@@ -65,7 +65,9 @@ typedef struct dt_own {
     /* taps: number of spatial elements of the kernel; image: floats of an image that is read */
     int64_t taps, image;
     bool one_by_one; /* depthwise: a group has one input and one output */
-    bool joined;     /* the rows of all images form one line */
+    /* one product computes all images, because the positions of all of them are rows of A at equal
+     * distances that read the same elements of the kernel; false for a kernel's gradient */
+    bool joined;
     int64_t n_parts;
     dt_own_part *part;
     /* dt_conv_span.taps is used; each line is one row: a position or, in a kernel's gradient, one

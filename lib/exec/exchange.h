@@ -6,7 +6,7 @@
 
 #include "exec/exec_impl.h"
 
-/* default of dt_engine.bucket_bytes: exchanging so many bytes takes a millisecond or more, so the
+/* default of dt_engine.bucket_bytes: exchanging so many bytes usually takes milliseconds, so the
  * tens of microseconds that each message costs matter little */
 enum { DT_BUCKET_BYTES = 4 << 20 };
 

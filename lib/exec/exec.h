@@ -25,8 +25,8 @@ typedef struct dt_engine_options {
     /* instruction set of our own loops: "base", "avx2", "avx512"; NULL: that of
      * DTRAIN_INSTRUCTIONS, or else the best one of the processor */
     const char *isa;
-    /* bytes of a bucket in which workers exchange values (exchange.c), which must be the same on
-     * all workers; 0: 4 MiB */
+    /* from so many bytes on, a bucket of values that workers exchange is full (exchange.c); must
+     * be the same on all workers; 0: 4 MiB */
     int64_t bucket_bytes;
 } dt_engine_options;
 /* Opens an engine. Fails with KERNELS if a library that is needed cannot be loaded, or if the
@@ -42,8 +42,8 @@ int64_t dt_engine_held(const dt_engine *e);
  * avx512"; "own" alone if they depend on neither. */
 const char *dt_engine_describe(const dt_engine *e);
 /* Sets a recorder. While it is switched on, lanes record each step of a run, piece by piece, and
- * their waits for each other. Lane 0 records on track "main". The recorder must exist until the
- * next call. Must not be called during a run. */
+ * their waits for each other. Lane 0 records on track "main". The recorder must exist until this
+ * function is called again. Must not be called during a run. */
 void dt_engine_record(dt_engine *e, dt_recorder *r);
 
 /* ---- executables ---- */

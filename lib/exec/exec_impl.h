@@ -25,7 +25,8 @@ struct dt_engine {
     bool packs_bf16;
     dt_packed *packed; /* weights that are packed for products */
     char *description;
-    int64_t bucket_bytes; /* bytes of values that workers exchange at a time */
+    /* from so many bytes on, a bucket of values that workers exchange is full (exchange.c) */
+    int64_t bucket_bytes;
     /* bytes of memory that libraries keep allocated for matrix products (dt_engine_held) */
     int64_t held;
     /* the recorder that tasks are recorded with; NULL: nothing is recorded */

@@ -24,7 +24,7 @@ typedef enum dt_gemm_float { DT_GEMM_F32, DT_GEMM_BF16, DT_GEMM_F16 } dt_gemm_fl
  */
 typedef struct dt_panels {
     float *room; /* the packed panels and their states; filled with 0 when allocated */
-    /* version of the values of B: an even number that changes when they change; 0: B is not kept
+    /* an even number that changes whenever the values of B may have changed; 0: B is not kept
      * packed in this run */
     uint32_t version;
 } dt_panels;

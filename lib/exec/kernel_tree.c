@@ -37,12 +37,14 @@ typedef struct tree {
     int64_t columns;
     /* for inputs whose dimension 0 is k * B: k, the number of rows for each example */
     int64_t k_scale;
-    /* for FORM_ROWS: rows that one example has, such as the pixels of an image */
+    /* for FORM_ROWS: the rows to add for each index of the input's dimension 0, such as the pixels
+     * of an image; else 1 */
     int64_t inner_rows;
     dt_product *product; /* [units][2] products for shards of size[0] and of size[1] examples */
     int64_t size[2];
-    int64_t m, n;       /* sizes of the whole product */
-    size_t piece_bytes; /* bytes of the largest piece of a tree node's sum */
+    int64_t m, n; /* sizes of the whole product */
+    /* bytes of the largest piece of a tree node's sum, rounded up to a multiple of 64 */
+    size_t piece_bytes;
     /* a library or our own loops compute the gradient of a convolution's kernel; false: eval
      * does */
     bool by_library;
@@ -109,8 +111,8 @@ static void release(void *state) {
     for (int i = 0; t && i < 2; i++) dt_conv_sum_release(&t->conv[i]);
 }
 
-/* Sets t->shards, t->k_scale and t->size, the numbers of examples in the larger and the smaller
- * shards of the batch. */
+/* Sets t->shards, t->k_scale and t->size. The two sizes are the numbers of examples in the larger
+ * and in the smaller shards if the batch is divided as evenly as possible. */
 static void find_sizes(const dt_exec *x, const dt_node *inner, tree *t) {
     t->shards = ((const dt_segment_attr *)inner->attr)->count;
     t->k_scale = -x->g->node[inner->in[0]].type.dim[0];

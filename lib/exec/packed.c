@@ -28,13 +28,15 @@ struct dt_packed {
     const dt_exec *exec;
     int node;
     dt_panels panels;
-    uint32_t version; /* version of the value when it was last compared */
+    /* number of the value that is packed here, even: raised by 2 at the start of each run in which
+     * the value may have changed */
+    uint32_t version;
     /* the variable's count of changes (dt_variable_written) when it was last compared */
     unsigned written;
     /* the variable's memory when it was last compared; NULL: it was never compared */
     const void *at;
     int users; /* number of executables that use it */
-    /* the executable that counts its bytes: the first one that may pack it; NULL: none */
+    /* the executable that counts its bytes (dt_packed_count); NULL: none */
     const dt_exec *counted_by;
     struct dt_packed *next;
 };

@@ -131,7 +131,7 @@ static void find_what_stays(dt_pjrt_meetings *m) {
 }
 
 /* Compiles the programs of all supersteps. The last one comes first, since it changes the
- * variables: the others must accept the layouts that it chooses. */
+ * variables: the others take them, stacked or single, as it does if they can. */
 static dt_status *compile(dt_pjrt_meetings *m, const dt_pjrt_program *x) {
     m->program = dt_arena_array(m->cut.arena, dt_pjrt_program *, m->cut.n);
     m->lent = dt_arena_array(m->cut.arena, dt_pjrt_lent *, m->cut.n);

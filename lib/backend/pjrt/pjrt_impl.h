@@ -86,7 +86,8 @@ struct dt_pjrt_copy {
     dt_pjrt_device *device;
     dt_type row;  /* type of a single variable, without the dimension that stacks several */
     bool stacked; /* whether variables are stacked along an additional first dimension */
-    /* a program that changes the variables expects this layout, so other programs must accept it */
+    /* a program that changes variables takes these in this form, stacked or single, so programs
+     * that are compiled later take them in the same form if they can */
     bool settled;
     /* number of variables; number of those attached now, plus 1 while dt_pjrt_copy_of attaches
      * them */
@@ -114,9 +115,10 @@ void dt_pjrt_copy_replace(dt_pjrt_copy *c, dt_pjrt_buffer *const *const *result,
 /* Marks the copy of v as lost. Called after a step has failed that may have overwritten its
  * memory. */
 void dt_pjrt_lose(dt_pjrt_device *d, dt_variable *v);
-/* Fixes the layout of a copy, so that programs compiled later must accept it. */
+/* Fixes whether a copy is stacked: programs that are compiled later take it as it is if they
+ * can. */
 void dt_pjrt_copy_settle(dt_pjrt_copy *c);
-/* Returns the copy that v belongs to, if its layout is fixed; else NULL. */
+/* Returns the copy that v belongs to if dt_pjrt_copy_settle was called for it, else NULL. */
 const dt_pjrt_copy *dt_pjrt_settled(const dt_pjrt_device *d, const dt_variable *v);
 /* Releases all copies when the device closes. First fetches values that are newer than the
  * host's. */
@@ -193,7 +195,7 @@ typedef struct dt_pjrt_variant {
     dt_variable ***variable; /* [takes.n_in - args][n of the port] the variables of each port */
     /* the division of the program over devices; NULL: each computes all of it */
     const dt_spmd *over;
-    bool is_checked; /* whether a run has shown that results have the right sizes */
+    bool is_checked; /* whether a run has shown that undivided results have the right sizes */
 } dt_pjrt_variant;
 
 /* A step that has started: the events to await and buffers to destroy. In lists of arrays, the
@@ -234,8 +236,8 @@ typedef struct dt_pjrt_program {
     int segments; /* number of segments whose borders are in the text; 0: there are none */
     int n_variants;
     dt_pjrt_variant *variant;
-    /* for a worker whose step has several programs; NULL: there is only this one, which the members
-     * below belong to */
+    /* the programs of a worker's step, one for each superstep, which run in place of this one;
+     * NULL: this one is the whole step */
     dt_pjrt_meetings *meetings;
     /* [results] the result stays on the device, because the host does not read it; lent; NULL: the
      * host reads all results */

@@ -29,9 +29,9 @@ typedef struct program_text {
     dt_hlo_signature takes;
 } program_text;
 
-/* Lists the stacks of variables whose layout is fixed (dt_pjrt_copy_settle) as groups;
- * number[states] gets the indices of their states. Returns the number of groups. Sets *any to true
- * if some variables have a fixed layout, stacked or single. */
+/* Lists the stacks of variables that are fixed (dt_pjrt_copy_settle) and whose variables the graph
+ * has all; number[states] gets the indices of their states. Returns their number. Sets *any to true
+ * if the graph has variables, stacked or single, that are fixed. */
 static int list_settled(const dt_pjrt_program *x, dt_hlo_group *group, int *number, bool *any) {
     const dt_graph *g = x->graph;
     int n = 0;
@@ -171,9 +171,9 @@ static dt_status *check_dtypes(const dt_pjrt_program *x) {
     return NULL;
 }
 
-/* Sets v->variable. If the program changes variables, also fixes the layout of all variables that
- * it takes. Later programs must accept it, so that nothing is transferred when programs
- * alternate. */
+/* Sets v->variable. If the program changes variables, also fixes for all variables that it takes
+ * whether they are stacked. Programs that are compiled later take them so if they can, so that
+ * nothing is transferred when programs alternate. */
 static dt_status *fix_layouts(dt_pjrt_program *x, dt_pjrt_variant *v) {
     const int args = x->graph->n_args;
     v->variable = dt_arena_array(x->arena, dt_variable **, v->takes.n_in - args + 1);
