@@ -168,8 +168,9 @@ const dt_price *dt_executable_price(const dt_executable *x);
 /* Returns the bytes of this machine's memory that running the executable needs, besides
  * variables. */
 int64_t dt_executable_host_bytes(const dt_executable *x);
-/* Returns the layer that needs the most of these bytes at the peak, such as "dense", or "optimizer"
- * for the optimizer's values; "" if no layer is known. */
+/* Returns, in `arena`, the layer whose values need the most memory of this machine at the peak,
+ * such as "dense", or "optimizer" for the optimizer's values, and sets *bytes to it; "" and 0 if no
+ * layer is known. */
 const char *dt_executable_largest_layer(const dt_executable *x, dt_arena *arena, int64_t *bytes);
 /* Prints the program. cpu: segments, their groups and steps, and the memory of values; pjrt: its
  * StableHLO text. */
@@ -214,7 +215,8 @@ dt_status *dt_host_bytes(const dt_device_options *o, const dt_compile_request *r
 typedef struct dt_host_library {
     const char *name; /* name of the library, such as "openblas" */
     bool found;
-    /* version and kernels of the library, or the reason why it cannot be used; owned */
+    /* version and kernels of the library, or the reason why it cannot be used; for "own", whether
+     * it is the default; owned */
     char *about;
 } dt_host_library;
 enum { DT_HOST_SETS = 4, DT_HOST_LIBRARIES = 3 };

@@ -27,7 +27,8 @@ struct dt_engine {
     char *description;
     /* from so many bytes on, a bucket of values that workers exchange is full (exchange.c) */
     int64_t bucket_bytes;
-    /* bytes of memory that libraries keep allocated for matrix products (dt_engine_held) */
+    /* bytes of the libraries' working memory for all products that were planned so far, also for
+     * those that were released (dt_engine_held) */
     int64_t held;
     /* the recorder that tasks are recorded with; NULL: nothing is recorded */
     dt_recorder *recorder;

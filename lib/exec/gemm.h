@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matrix products: by our own loops, which give the same bits everywhere, by oneDNN or by OpenBLAS.
- * A library is loaded only if an engine uses it. A product is planned once, when compiling, and run
- * many times. Each call of a library is single-threaded, because the lanes run calls in parallel.
+ * A library is loaded only when it is opened: by an engine that uses it, or to learn whether it can
+ * be used. A product is planned once, when compiling, and run many times. Each call of a library is
+ * single-threaded, because the lanes run calls in parallel.
  */
 #ifndef DT_EXEC_GEMM_H
 #define DT_EXEC_GEMM_H
@@ -74,7 +75,7 @@ typedef struct dt_gemm_library {
     /* Returns the bytes of working memory that the library itself holds for a plan, and touches
      * when the plan first runs. NULL: it holds none. */
     int64_t (*held)(const void *plan);
-    size_t room; /* bytes that the library maps in each thread, whether or not it runs a product */
+    size_t room; /* the most bytes of address space that the library takes in each thread */
     /* Prepares a thread that runs products. It is called once in each such thread. */
     void (*enter_thread)(const struct dt_gemm_library *l);
     void (*close)(struct dt_gemm_library *l);

@@ -3,8 +3,8 @@
  * Matrix products by OpenBLAS. A plan only describes the product; the library chooses its kernel at
  * each call.
  *
- * The library is loaded only when an engine is opened that uses it, because loading takes as long
- * as everything else in `dtrain --version`, and starts a thread per core unless the environment
+ * The library is loaded only when it is opened (gemm.h), because loading takes as long as
+ * everything else in `dtrain --version`, and starts a thread per core unless the environment
  * forbids it at that moment.
  */
 #include <cblas.h>

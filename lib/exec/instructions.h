@@ -14,7 +14,7 @@
 typedef struct dt_instructions {
     /* our loops for this set; their name is that of the set, such as "avx2" */
     const dt_simd *loops;
-    /* value of OPENBLAS_CORETYPE that limits OpenBLAS to kernels of this set */
+    /* value of OPENBLAS_CORETYPE that limits OpenBLAS to this set; for the base set to SSE3 */
     const char *openblas;
     /* value of dnnl_cpu_isa_t for this set; oneDNN has code for SSE 4.1 and later sets */
     int onednn;

@@ -7,7 +7,7 @@
  * These forms are fast: a product contracted over the batch (weight gradients), a sum of rows or of
  * their pixels (bias gradients), and a sum of all elements (losses). All other forms are computed
  * by the ops' eval, in one task. If possible, a library or our own loops compute the partial
- * results for the kernel of a convolution in that task.
+ * results of the gradient of a convolution's kernel in that task.
  */
 #include <stdlib.h>
 #include <string.h>

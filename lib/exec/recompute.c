@@ -42,8 +42,8 @@ typedef struct planner {
 /* The ops and arrays from which a value can be computed again. */
 typedef struct recipe {
     int n_ops, n_arrays, op[MOST_OPS], array[MOST_ARRAYS];
-    /* index of the first segment that updates one of the variables read in place; INT_MAX: none
-     * does */
+    /* index of the first segment that updates, in place, a variable that the recipe reads; INT_MAX:
+     * none does */
     int until;
     bool fits;
 } recipe;

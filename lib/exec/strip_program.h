@@ -95,7 +95,7 @@ typedef struct dt_strip_program {
     /* number of elements of a strip, at most DT_STRIP: a multiple of the periods of all sums and,
      * unless row_break is set, of all repeated operands */
     int64_t strip;
-    /* strips do not cross multiples of this number of elements; 0: strips may end anywhere */
+    /* strips do not cross multiples of this number of elements; 0: there is no such limit */
     int64_t row_break;
 } dt_strip_program;
 
@@ -107,7 +107,7 @@ void dt_find_passes(dt_strip_program *p);
  * register. */
 int dt_strip_stream(const dt_strip_program *p, int in);
 /* strip_emit.c: calls dt_find_passes, and appends the code of those passes that are loops to c. c
- * NULL: the processor cannot run such code, so there is none. */
+ * NULL: no code is made, because the engine's instruction set does not have AVX2. */
 void dt_emit_loops(dt_strip_program *p, dt_code *c);
 /* Runs the code of a pass for elements [0, n). stream: [pass->n_streams] address of element 0 in
  * each array of pass->stream; registers: the registers, DT_STRIP floats each. */

@@ -3,8 +3,9 @@
  * Runs a strip program. For each strip of a piece, operands that are not read in place are copied
  * to registers, those that are the same for all strips only once. Then every pass runs over the
  * whole strip, and values that other steps read are written to memory. A pass is one generated loop
- * or, if an op has no vector instructions, or the processor or the system does not allow generated
- * code, a loop in C for each instruction. What the next strip reads of large arrays is prefetched.
+ * or, if an op has no vector instructions, or the engine's instruction set or the system does not
+ * allow generated code, a loop in C for each instruction. What the next strip reads of large arrays
+ * is prefetched.
  */
 #include <string.h>
 
