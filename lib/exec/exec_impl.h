@@ -23,7 +23,7 @@ struct dt_engine {
     /* the processor has instructions that multiply bfloat16, and our own loops use them
      * (dot_bf16.c) */
     bool packs_bf16;
-    dt_packed *packed; /* weights that are packed for products */
+    dt_packed *packed; /* the first of a linked list of packed weights (packed.c) */
     char *description;
     /* from so many bytes on, a bucket of values that workers exchange is full (exchange.c) */
     int64_t bucket_bytes;
@@ -37,7 +37,7 @@ struct dt_engine {
     /* counts the calls of dt_engine_record. When the count changes and there is a recorder,
      * executables register their spans again */
     int recordings;
-    /* numbers of the spans that record waiting for other lanes, and waking them */
+    /* the recorder's numbers for the spans that record waiting for other lanes, and waking them */
     int wait_mark, wake_mark;
 };
 
@@ -231,7 +231,7 @@ struct dt_exec {
      * other memory */
     int *overwrites;
     int n_groups, n_segments;
-    /* number of segments at the start that have a single task; they run without waking the lanes */
+    /* number of segments at the start that have a single task each; lane 0 runs these alone */
     int n_alone;
     dt_group *group;
     dt_segment *segment;

@@ -14,7 +14,7 @@
 #include "exec/instructions.h"
 #include "exec/onednn.h"
 
-/* The bytes that each thread maps; they are more than enough for the code that oneDNN generates for
+/* Bytes of address space for each thread, more than enough for the code that oneDNN generates for
  * each shape. */
 #define CODE_BYTES ((size_t)16 << 20)
 

@@ -56,7 +56,7 @@ typedef struct convolution {
     int64_t in[DT_MAX_SPATIAL], step[DT_MAX_SPATIAL];
     int64_t batch_step, feature_step;
     int64_t run, runs, outputs; /* columns of a run; runs in a row of A; columns of y */
-    int64_t rows_each;          /* number of rows of A in one row of y's dimension 0 */
+    int64_t rows_each;          /* number of rows of A for each index of y's dimension 0 */
     /* tiles are stored by columns, because rows that follow each other in the last dimension are
      * adjacent in lhs */
     bool turned;

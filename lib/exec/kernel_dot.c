@@ -21,7 +21,7 @@ typedef struct side {
          * dimensions before these, if there are also free ones after them; `free` of the other free
          * dimensions */
         contracted;
-    bool front; /* free dimensions follow the contracted ones; for b also if there are none */
+    bool front; /* free dimensions follow the contracted ones; for b also if it has no free ones */
 } side;
 
 /* Whether the listed dimensions are adjacent and in order. */
@@ -55,8 +55,8 @@ static bool fits(const dt_graph *g, int node) {
 
 typedef struct dot {
     side a, b;
-    /* number of rows of the product, or of products, for one row of dimension 0 or, if the node is
-     * divided by time, for one time step */
+    /* number of rows of the product, or of products, for each index of the result's dimension 0 or,
+     * if the node is divided by time, for each time step */
     int64_t step;
     /* the contracted dimensions of A are in its middle, so there are a.outer products */
     bool many;

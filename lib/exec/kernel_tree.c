@@ -42,7 +42,7 @@ typedef struct tree {
     int64_t inner_rows;
     dt_product *product; /* [units][2] products for shards of size[0] and of size[1] examples */
     int64_t size[2];
-    int64_t m, n; /* sizes of the whole product */
+    int64_t m, n; /* rows and columns of the result, in all pieces together */
     /* bytes of the largest piece of a tree node's sum, rounded up to a multiple of 64 */
     size_t piece_bytes;
     /* a library or our own loops compute the gradient of a convolution's kernel; false: eval

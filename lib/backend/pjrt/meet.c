@@ -33,7 +33,9 @@ struct dt_pjrt_meetings {
     /* [cut.n][results] whether the result stays on the device: only later programs read it, in the
      * layout that it has there */
     bool **stays;
-    dt_pjrt_lent **lent;   /* [cut.n] arrays of each program that were lent for the current step */
+    /* [cut.n] the results of each program that stay on the device in the current step; NULL: there
+     * are none */
+    dt_pjrt_lent **lent;
     dt_view *value;        /* [nodes] values of the current step */
     dt_view *arg, *result; /* arguments and results of the program that runs at the moment */
     int n_meetings;

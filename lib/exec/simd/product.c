@@ -158,7 +158,9 @@ typedef struct work {
     cut cut;
     const float *a, *b;
     float *c, *room_b, *room_a, *levels;
-    uint32_t begin; /* with panels: where in a part it begins, in 2^-32 of its columns */
+    /* if products share panels: where among the columns of a part this one begins, in 2^-32 of
+     * their number */
+    uint32_t begin;
 } work;
 
 /* Some rows and columns of C, and the pass that adds the products for k values from `from` on. */
