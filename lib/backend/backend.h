@@ -44,7 +44,9 @@ typedef struct dt_device_options {
     /* pjrt: the plug-in's devices that compute, [n_ordinals] in the order of replicas; NULL: the
      * first ones, at most n_ordinals, as many as can share the replicas evenly */
     const int *ordinal;
-    int n_ordinals; /* number of devices; 0: one device; DT_EVERY_ORDINAL: all devices */
+    /* number of devices, or the most if `ordinal` is NULL; 0: one device; DT_EVERY_ORDINAL: all
+     * devices */
+    int n_ordinals;
 } dt_device_options;
 
 enum { DT_EVERY_ORDINAL = -1 };
@@ -52,7 +54,8 @@ enum { DT_EVERY_ORDINAL = -1 };
 /* The estimated cost of a step. All members are 0 if the back end estimates nothing. */
 typedef struct dt_price {
     double seconds; /* seconds of one step */
-    /* seconds to transfer a step's batch from the host, while the previous step computes */
+    /* seconds to transfer a step's batch from the host, while the previous step computes; 0:
+     * unknown */
     double infeed_s;
     /* bytes of a device's memory that the step needs: weights, gradients, slots, activations,
      * padding */
@@ -61,7 +64,8 @@ typedef struct dt_price {
 } dt_price;
 
 typedef struct dt_compile_request {
-    /* the step to compile, for the rows (examples) of all replicas; must outlive the executable */
+    /* the step to compile, for the rows (examples) of all replicas in this process; must outlive
+     * the executable */
     dt_graph *graph;
     int64_t rows; /* number of rows, the batch size B, for which the graph is compiled */
     /* index of this worker's first row in the batch of all workers; ignored by back ends that

@@ -35,7 +35,7 @@ struct dt_backend {
      * from those of this machine */
     bool takes_plugin;
     dt_status *(*open)(dt_device *d, const dt_device_options *o);
-    void (*close)(dt_device *d); /* closes the device; called only if `open` succeeded */
+    void (*close)(dt_device *d); /* closes a device that `open` has opened */
     /* estimates the cost of a program, and fails with DOES_NOT_FIT if it needs too much memory;
      * called only if d->priced is true */
     dt_status *(*check)(const dt_device *d, const dt_compile_request *r, dt_price *price);

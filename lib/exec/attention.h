@@ -23,7 +23,7 @@ typedef struct dt_query_block {
 typedef struct dt_attended {
     dt_attention_attr attr;
     int64_t queries, keys, heads, key_heads, key_size, value_size;
-    /* number of examples in one row of dimension 0 of the query: the product of the dimensions
+    /* number of examples for each index of the query's dimension 0: the product of the dimensions
      * between dimension 0 and the one that counts queries */
     int64_t each;
     int in_position; /* index of the node's input that holds the positions of queries */

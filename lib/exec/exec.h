@@ -49,7 +49,8 @@ void dt_engine_record(dt_engine *e, dt_recorder *r);
 /* ---- executables ---- */
 
 typedef struct dt_exec dt_exec;
-/* Whether pieces of a node can be computed separately (dt_partition_options.can_split). */
+/* Whether the pieces into which `by` divides a node can be computed separately
+ * (dt_partition_options.can_split). */
 bool dt_exec_can_split(const dt_graph *g, int node, dt_division by);
 /* Compiles a program for batches of p->batch rows. e and p must outlive *out. The memory of values
  * is allocated in the first run, not here. */

@@ -3,9 +3,10 @@
  * scatter_add of float32: sums by row number, in the order of sums.h. Rows are added, in their
  * order, to their rows of the result. A row of the result has the sum of the current chain. When a
  * chain is full, its sum is moved to the row's tree, a stack of buffers from a pool. Most rows of
- * the result need no tree. Every second chain is added to the top of the stack instead of being copied,
- * and the first row of each chain after the first one is copied instead of being added to zeros.
- * For narrow rows a function call would take longer than its additions, so these are inlined.
+ * the result need no tree. Every second chain is added to the top of the stack instead of being
+ * copied, and the first row of each chain after the first one is copied instead of being added to
+ * zeros. For narrow rows a function call would take longer than its additions, so these are
+ * inlined.
  */
 #include <string.h>
 

@@ -23,8 +23,8 @@ enum {
     /* number of rows in a block, which are added one after the other; narrow rows count as
      * described at DT_SUM_WIDE */
     DT_SUM_ROWS = 16,
-    /* of rows with fewer floats than this, as many as fit into it, rounded down to a power of two,
-     * are treated as one row */
+    /* the most floats that are added side by side; of narrower rows, as many as fit into this,
+     * rounded down to a power of two, are treated as one row */
     DT_SUM_WIDE = 128,
 };
 

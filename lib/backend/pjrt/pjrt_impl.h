@@ -73,8 +73,7 @@ typedef struct dt_pjrt_member {
     /* connects the copy with the variable, so that reading the variable fetches the value */
     dt_variable_holder holder;
     dt_pjrt_copy *copy;
-    /* the variable that the copy belongs to; NULL after the variable was destroyed or detached from
-     * this copy */
+    /* the variable; NULL after it was destroyed or detached from this copy */
     dt_variable *variable;
     /* what variable->written was when the host and the buffers last had the same value; a larger
      * number means that the host has written since */
@@ -92,10 +91,10 @@ struct dt_pjrt_copy {
     /* number of variables; number of those attached now, plus 1 while dt_pjrt_copy_of attaches
      * them */
     int n_members, n_held;
-    dt_pjrt_member *member; /* [n_members] the variables of the copy */
-    dt_mesh mesh;           /* the mesh that `lie` points to */
-    dt_pjrt_lie lie;        /* the layout of a single variable on the devices */
-    int n;                  /* number of devices with a buffer; 0: buffers have not been made yet */
+    dt_pjrt_member *member;  /* [n_members] the variables of the copy */
+    dt_mesh mesh;            /* the mesh that `lie` points to */
+    dt_pjrt_lie lie;         /* the layout of a single variable on the devices */
+    int n;                   /* number of devices with a buffer; 0: there are no buffers */
     dt_pjrt_buffer **buffer; /* [device->n] the copy's buffer on each device */
     /* the value counts as lost, because a step failed that may have taken its memory */
     bool lost;
