@@ -148,9 +148,9 @@ void dt_executable_destroy(dt_executable *x); /* x may be NULL */
  * false, the step is complete, the batch was refused (env->refusal), or the step failed. Between
  * start and finish the device computes: arg must not change, and the data of result[i] are not
  * valid. The data of a complete step are valid until the next start of this executable or, if
- * dt_device_runs_ahead, until the second one that follows. In that case the next step, maybe of
- * another executable, may start before the current one is finished; steps finish in the order of
- * their starts.
+ * dt_device_runs_ahead and it exchanges nothing with other workers, until the second one that
+ * follows. In that case the next step, maybe of another executable, may start before the current
+ * one is finished; steps finish in the order of their starts.
  */
 dt_status *dt_executable_start(dt_executable *x, const dt_env *env, const dt_view *arg,
                                dt_view *result, bool *flies) DT_MUST_USE;
