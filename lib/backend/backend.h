@@ -116,7 +116,8 @@ void dt_device_close(dt_device *d); /* d may be NULL */
 /* Returns facts about the device; all are 0 if d is NULL. */
 dt_device_facts dt_device_facts_of(const dt_device *d);
 /* Returns the highest number of bytes that were in use on one of the accelerators since the device
- * was opened; 0: unknown, or there are none. d may be NULL. */
+ * was opened or, if the plug-in does not count that, that are in use now; 0: unknown, or there are
+ * no accelerators. d may be NULL. */
 int64_t dt_device_peak_bytes(const dt_device *d);
 /* Returns the number of devices among which a request may divide the graph (`over`). 1: the graph
  * is not divided. */
@@ -197,9 +198,9 @@ typedef struct dt_accelerators {
     int n;
     dt_accelerator *device;
 } dt_accelerators;
-/* Lists the devices of the plug-in; with NULL, those of DTRAIN_PJRT_PLUGIN. Reserves none of their
- * memory. Settings may be NULL. If no plug-in is named, *out is zero and there is no error. PLUGIN
- * (69) if the plug-in cannot be used. */
+/* Lists the devices of the plug-in; with NULL or "", those of DTRAIN_PJRT_PLUGIN. Reserves none of
+ * their memory. Settings may be NULL. If no plug-in is named, *out is zero and there is no error.
+ * PLUGIN (69) if the plug-in cannot be used. */
 dt_status *dt_accelerators_find(const char *plugin, const dt_pjrt_settings *settings,
                                 dt_accelerators *out) DT_MUST_USE;
 void dt_accelerators_release(dt_accelerators *a);
@@ -233,12 +234,12 @@ typedef struct dt_host_facts {
     dt_host_library library[DT_HOST_LIBRARIES];
 } dt_host_facts;
 /* Finds the instruction sets, and opens and closes each library to learn whether it can be used.
- * Fails with KERNELS if the environment asks for an instruction set that the processor lacks; *out
- * is then zero. Release *out with dt_host_facts_release. */
+ * Fails with KERNELS if the environment asks for an instruction set that is unknown or that the
+ * processor lacks; *out is then zero. Release *out with dt_host_facts_release. */
 dt_status *dt_host_facts_find(dt_host_facts *out) DT_MUST_USE;
 void dt_host_facts_release(dt_host_facts *f);
 /* Returns the instruction set that the CPU kernels use, such as "avx512"; "" if the environment
- * asks for one that the processor lacks. */
+ * asks for one that is unknown or that the processor lacks. */
 const char *dt_host_instructions(void);
 
 #endif

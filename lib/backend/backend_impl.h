@@ -52,8 +52,7 @@ struct dt_backend {
     const char *(*largest_layer)(const void *executable, dt_arena *arena, int64_t *bytes);
     void (*print)(const void *executable, dt_str *out);
     dt_device_facts (*facts)(const dt_device *d);
-    /* Returns the highest number of bytes that were in use on one of the accelerators. NULL: the
-     * back end computes in this machine's memory. */
+    /* see dt_device_peak_bytes; NULL: the back end computes in this machine's memory */
     int64_t (*peak_bytes)(const dt_device *d);
     void (*record)(dt_device *d, dt_recorder *r);
 };
