@@ -3,9 +3,9 @@
  * The gradient of a convolution's kernel, without a library. conv_own.c describes the order of
  * sums. Rows are elements of the kernel; columns are the positions of the window in all images, row
  * by row. Elements of the kernel that read padding at the same positions form a part. In two cases
- * it is DT_CONV_TAPS elements instead, whatever they read: in a depthwise convolution, and if there
- * are few elements of few features each (FEW). Then each line is one row, and each span says which
- * elements of the kernel have it (dt_conv_span.taps).
+ * up to DT_CONV_TAPS elements form a part, whatever they read: in a depthwise convolution, and if
+ * there are few elements of few features each (FEW). Then each line is one row, and each span says
+ * which elements of the kernel have it (dt_conv_span.taps).
  */
 #include <string.h>
 
