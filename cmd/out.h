@@ -3,11 +3,12 @@
  * The output of dtrain. Results and the progress bar go to standard output, errors, warnings and
  * notes to standard error, and whole lines also to --log-file.
  *
- * Lines pass through here, except those of signal handlers (stop.c) and of completion, the usage
- * screen, the rows that the library writes for `predict`, and errors at the start of main. So three
- * things hold: control characters of names and paths never reach a terminal, the progress bar never
- * mixes with other lines, and a failed write to standard output or to the log does not end the run:
- * it continues, and ends with exit code 74 instead of 0. A reader that goes away is not a failure:
+ * Most lines pass through here. Others write those of signal handlers (stop.c) and of completion,
+ * the usage screen, the rows of `predict`, errors before a verb starts, and those of worker
+ * processes and their launcher. Of lines that pass through here, three things hold: control
+ * characters of names and paths do not reach a terminal, the progress bar does not mix with them,
+ * and a failed write to standard output or to the log does not end the run: it continues, and ends
+ * with exit code 74 instead of 0. A reader that goes away is not a failure:
  * verbs end quietly, as filters do; training continues without it.
  */
 #ifndef CMD_OUT_H

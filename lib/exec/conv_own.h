@@ -103,7 +103,8 @@ void dt_own_skip(dt_own_spans *s, int64_t n);
  * dt_own_skip. */
 int64_t dt_own_most_spans(int64_t calls, int64_t k, int64_t stretch);
 
-/* Returns the number of runs, of n columns each, in a stretch of a product with `rows` rows. */
+/* Sums over columns are divided into stretches, each of a whole number of runs of n columns
+ * (conv_own.c). Returns the number of runs in a stretch of a product with `rows` rows. */
 int64_t dt_own_stretch(int64_t rows, int64_t n);
 /* Replaces each n neighbouring lines by a single one if n > 1 divides their number, and if all
  * their rows are at equal distances. Otherwise changes nothing. */

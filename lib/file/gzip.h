@@ -49,7 +49,7 @@ int64_t dt_inflow_size(const dt_inflow *f);
  * size to which gzip data of that size can expand. */
 int64_t dt_inflow_most(const dt_inflow *f);
 /* Reads n bytes at `offset` of a file, or of a member of an archive, that is not compressed, in any
- * order and from any thread. Fails if there are fewer. */
+ * order and from any thread. Fails if the file ends before; the end of a member is not checked. */
 dt_status *dt_inflow_pread(const dt_inflow *f, void *buffer, int64_t n, int64_t offset) DT_MUST_USE;
 
 #endif

@@ -348,8 +348,9 @@ extern const char *const dt_data_formats[]; /* the words channels_last and chann
  * that `build` sees and the values that `call` sees are transposed to channels_last and back. */
 dt_status *dt_layer_build_row(dt_layer_build *b) DT_MUST_USE;
 dt_value dt_layer_call_row(const dt_layer *row, const dt_layer_call *c);
-/* Calls row->call with inputs and weights converted to the dtypes of the call's policy, or of
- * the layer's `dtype`. n_weights: number of weights, borrowed ones included. */
+/* Calls row->call, with inputs and weights converted as row->precision says for the layer's `dtype`
+ * or else the call's policy; converts the outputs, too, unless it says AS_IT_IS. n_weights: number
+ * of weights, borrowed ones included. */
 dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weights);
 /* Converts 16-bit floats to float32. Other values are returned unchanged. */
 dt_value dt_to_float32(dt_value x);

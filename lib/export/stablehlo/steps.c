@@ -10,8 +10,8 @@
  *     add(pad(a), add(pad(b), pad(c)))       ->  the same
  *
  * A sum of padded values becomes such a sequence only if each position has one value, so that only
- * zeros are dropped from the sum. Values that do not depend on each other are left as they are,
- * since a loop would save nothing.
+ * zeros are dropped from the sum. Parts of equal depth in the graph, which cannot depend on each
+ * other, are left as they are, since a loop would save nothing.
  */
 #include <stdlib.h>
 #include <string.h>
