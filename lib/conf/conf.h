@@ -37,7 +37,8 @@ typedef struct dt_entry {
  * UTF-8. */
 struct dt_tree {
     dt_tree_kind kind;
-    /* source location of the value; of a mapping that an override made, of a part of its path */
+    /* source location of the value; a mapping that an override made of null has that of a part of
+     * the override's path */
     dt_location at;
     bool quoted;      /* whether a scalar is quoted or a block, so that it is always a string */
     const char *text; /* text of a scalar, with escapes resolved */
@@ -334,8 +335,8 @@ extern const dt_field dt_no_forms[];
 struct dt_kind;
 /* Returns a table, in the arena, that has the fields of `table` (NULL: none) and those of the kind
  * `more`, except keys that `table` has. The struct that `table` fills has *size bytes; that of the
- * kind begins behind it, and its size is added. all: whether keys that the kind requires stay
- * required. */
+ * kind begins behind it, and its size, rounded up, is added. all: whether keys that the kind
+ * requires stay required. */
 const dt_field *dt_fields_join(dt_arena *arena, const dt_field *table, const struct dt_kind *more,
                                bool all, size_t *size);
 

@@ -23,10 +23,10 @@ int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last) {
     return n / batch + (last != DT_LAST_DROP && n % batch != 0);
 }
 
-/* Whether an element's rows are read one by one until the first ring is full. The first batch then
- * waits for its own rows only; the whole file may be read from the batch after that ring on, when
- * the caller has earlier batches to use. This does not pay if the ring holds a large share of the
- * data, or if the file is small. */
+/* Whether an element's rows are read one by one in the first f->depth batches. The first batch then
+ * waits for its own rows only; the whole file may be read for the batches after these, when the
+ * caller has earlier batches to use. This does not pay if the ring holds a large share of the data,
+ * or if the file is small. */
 static bool is_deferred(const dt_feed *f, int e) {
     int64_t rows = dt_rows_count(f->rows);
     return rows * dt_rows_bytes(f->rows, e) > SMALL_FILE && f->o.batch < rows / (4 * f->depth);

@@ -36,7 +36,8 @@ typedef struct conversion {
     const char *suffix;
     const dt_element_spec *element; /* [n] the elements of the data set */
     int n;
-    /* number of examples in the part, number written so far, and index of the open shard */
+    /* number of examples in an epoch of the part, number that this pass has written so far, and
+     * index of the open shard */
     int64_t count, done, shard;
     dt_element_spec *column; /* [columns] each column as an element, named like the column */
     origin *from;            /* [columns] where the values of each column come from */

@@ -84,7 +84,8 @@ typedef struct dt_validation_split {
     bool shuffle; /* choose the examples at random by the seed, not by their order in the file */
     /* name of the element whose values keep the same proportions in both parts; NULL: none */
     const char *stratify;
-    /* `stratify` is a default that the job did not ask for: it is ignored if most values differ */
+    /* `stratify` is a default that the job did not ask for: it is ignored if the element has more
+     * than n / 2 different values in n examples */
     bool stratify_unasked;
     dt_location stratify_at;
     uint64_t seed; /* the job's seed, unless own_seed is set */
@@ -250,8 +251,8 @@ dt_status *dt_dataset_check_labels_but(dt_dataset *d, int element, int64_t class
                                        const int64_t *ignored) DT_MUST_USE;
 /* What dt_dataset_check_range checks. It fails with LABEL_RANGE, naming file and row, unless the
  * values of an element lie in [low, high], apart from rounding errors. It ignores values that are
- * not finite, and those with sample weight 0. If a part has more than about 64 Mi values, it checks
- * a sample of the part's examples. */
+ * not finite, and those with sample weight 0. If a part has more than about 64 Mi values and more
+ * than 1000 examples, it checks a sample of the part's examples. */
 typedef struct dt_target_range {
     /* indices of the element to check, and of the one with sample weights; weight -1: none */
     int element, weight;

@@ -197,7 +197,7 @@ struct dt_dataset {
     int64_t size; /* number of data sets in the tree of inputs */
     /* the data set that owns args: this one, or the one it was rewritten from (a reference) */
     const dt_dataset *owner;
-    _Atomic uint64_t iterations; /* iterations over it that programs have started */
+    _Atomic uint64_t iterations; /* number that the next iteration of a program over it gets */
 };
 
 dt_dataset *dt_dataset_make(const dt_dataset *of);

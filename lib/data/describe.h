@@ -32,12 +32,12 @@ typedef struct dt_column_facts {
     /* shape of the list of numbers that each record has in this column; rank 0 for single values */
     dt_type shape;
     int64_t count, missing; /* number of records with a value, and number of records without one */
-    int64_t distinct;       /* number of distinct values; for single values only */
+    int64_t distinct;       /* number of distinct values; of lists, of the numbers in them */
     /* the column has more distinct values than `distinct`, which stops counting at a limit */
     bool many;
     /* of the numbers in a column of kind number, counter or constant; NaN if unknown */
     double min, mean, max;
-    /* sample standard deviation, for single numbers only; NaN if unknown */
+    /* sample standard deviation of these numbers; NaN if unknown */
     double deviation;
     int64_t min_int, max_int; /* exact minimum and maximum, if `integers` */
     bool rises;               /* each integer is larger than the one before */

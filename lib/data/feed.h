@@ -16,8 +16,8 @@ enum { DT_FEED_MOST_THREADS = 64, DT_FEED_MOST_PIECES = 8, DT_FEED_SPANS = 1 << 
 /* Fills pieces of batches for one thread, with its own buffers. All shared data is constant or
  * thread-safe (the format's rows, the cache). */
 typedef struct dt_filler dt_filler;
-/* A part of a batch: rows [into, into + rows) of the batch number `step` of an epoch, which has
- * `all` rows. */
+/* A part of a batch: rows [into, into + rows) of the `all` rows that batch number `step` of an
+ * epoch has. */
 typedef struct dt_piece {
     int64_t epoch, step, rows, into, all;
     dt_tensor *const *tensor; /* [n] the batch's tensors, one per element */
@@ -73,7 +73,7 @@ typedef struct dt_feed {
     uint32_t depth;
     int pieces;     /* number of pieces that each batch has */
     dt_slot *slots; /* [depth] the ring of batches */
-    /* [d->n] whether the rows of an element are read one by one until the first ring is full */
+    /* [d->n] whether the rows of an element are read one by one in the first `depth` batches */
     bool *deferred;
     dt_arena *arena;
     const dt_dataset *data;
@@ -84,7 +84,8 @@ typedef struct dt_feed {
     dt_track *caller; /* recording of the time that the caller waits; NULL if nothing is recorded */
     int fill_mark, room_mark, wait_mark;
     /* count: number of examples per epoch, -1: unknown; steps: number of batches per epoch;
-     * batches: number of batches that the iterator hands out in all its epochs */
+     * batches: number of batches that the iterator hands out in all its epochs. Steps and batches
+     * are 0 if examples are read once. */
     int64_t count, steps, batches;
     int64_t most_rows;  /* largest number of rows in a batch */
     dt_workers workers; /* computes which examples each batch has */

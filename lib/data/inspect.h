@@ -15,7 +15,7 @@ typedef struct dt_inspection {
     int64_t records;   /* number of examples to show */
     bool json;
 } dt_inspection;
-/* Reads all values once, and appends the report to *out: lines, or one JSON object. */
+/* Reads one epoch of the part, and appends the report to *out: lines, or one JSON object. */
 dt_status *dt_dataset_inspect(const dt_inspection *q, dt_str *out) DT_MUST_USE;
 
 /* Appends a report about a table that no job describes, and that was guessed with wants_table: its
@@ -64,8 +64,8 @@ typedef struct dt_conversion {
     /* number of files over which records are distributed; 1: they are not divided */
     int64_t shards;
 } dt_conversion;
-/* Writes the examples of a part. Appends the names of the written files to *files, one per line. A
- * file gets its final name when it is complete. */
+/* Writes the examples of one epoch of a part. Appends the names of the written files to *files, one
+ * per line. A file gets its final name when it is complete. */
 dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files) DT_MUST_USE;
 
 typedef struct dt_sharing {

@@ -71,7 +71,7 @@ int64_t dt_map_plan_scratch(const dt_map_plan *p);
 typedef struct dt_map_at {
     uint64_t seed;
     int64_t pass, example;
-    uint64_t group; /* the group of the window that the example is, see dt_rows_group */
+    uint64_t group; /* the example's group, see dt_rows_group */
     bool training;  /* the example is used for training; otherwise steps do nothing random */
     /* the example, as stored, that a step such as mixup combines this one with; NULL: none */
     const void *other;

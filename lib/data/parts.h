@@ -19,9 +19,9 @@
 
 typedef struct dt_example_cache dt_example_cache;
 
-/* Makes a cache for `rows` examples of n elements. bytes[e] is the size of element e in an example;
- * 0 if the element is in memory anyway. Returns NULL if the cache takes more than `limit` bytes or
- * its memory cannot be allocated. */
+/* Makes a cache for `rows` examples of n elements, which are numbered in the format's own order.
+ * bytes[e] is the size of element e in an example; 0 if the element is in memory anyway. Returns
+ * NULL if the cache takes more than `limit` bytes or its memory cannot be allocated. */
 dt_example_cache *dt_example_cache_create(int64_t rows, int n, const int64_t *bytes, int64_t limit);
 void dt_example_cache_destroy(dt_example_cache *k); /* k may be NULL */
 /* Returns the bytes of the cache when all examples are in it. */
@@ -126,13 +126,13 @@ void dt_held_rows_choose(dt_examples *held, int64_t row);
 
 /* Replaces the rows of a part by windows over them, ordered by the time of their last rows. */
 dt_status *dt_windows_open(dt_parts *d, dt_rows *r) DT_MUST_USE;
-/* Returns how many of the windows [0, first) end before the targets of the windows [first, all)
- * begin. */
+/* Returns how many of the windows [0, first) end before the future rows of the windows
+ * [first, all) begin; without future rows, before these windows begin. */
 int64_t dt_windows_before(const dt_examples *windows, int64_t first, int64_t all);
 /* Sets r->single to the rows that the windows cover. */
 dt_status *dt_windows_list_rows(dt_parts *d, dt_rows *r) DT_MUST_USE;
-/* Returns the index, among all rows that the format reads, of the first row of element e of a
- * window. */
+/* Returns the index, among all rows that the format reads, of the row at which element e of a
+ * window begins, not counting lags. */
 int64_t dt_windows_row(const dt_examples *windows, int e, int64_t window);
 
 /* Returns the group of an example of a part, of which `number` is dt_rows_number: the hash of the
@@ -166,8 +166,8 @@ int64_t dt_rows_bytes(const dt_rows *r, int e);
  * so train must be planned first. */
 dt_status *dt_rows_plan(dt_parts *d, dt_rows *r, int e) DT_MUST_USE;
 /* Checks every row of a part against the limits that steps such as one_hot set for their input;
- * with dataset.window, every row that the windows cover. Rows that are read once are left to
- * dt_rows_check_row. */
+ * with dataset.window, every row that the windows cover. Rows that are read once, unless as
+ * windows, are left to dt_rows_check_row. */
 dt_status *dt_rows_check_limits(const dt_parts *d, const dt_rows *r) DT_MUST_USE;
 /* Like dt_rows_check_limits, for one stored row of element e; used for examples that are read
  * once. */

@@ -171,7 +171,8 @@ dt_status *dt_rows_are_text(const char *path, bool *is_text) {
 
 /* ---- data sets of rows ---- */
 
-/* If rows are to be read more than once, refuses formats whose files do not hold all elements. */
+/* For rows that are read more than once (evaluation): refuses a file of one array if several
+ * elements are needed, and formats of DT_CONTENT_OTHER, such as pictures. */
 static dt_status *check_again(const dt_rows_request *q, const dt_format *kind) {
     if (q->once) return NULL;
     if (kind->content == DT_CONTENT_ARRAY && q->n > 1)

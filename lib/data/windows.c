@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Windows over the rows of a table, for time series: dataset.window. Rows are sorted by group and
- * time; a window is a range of rows in that order, of which only the beginning is stored. So
- * windows that overlap do not need more memory for rows.
+ * time; a window is a range of rows in that order, of which only the index of the first is
+ * stored. So windows that overlap do not need more memory for rows.
  *
  *     row:    0  1  2  3  4  5  6  7      length 3, horizon 2, stride 2
  *     start:  |  past  | future |

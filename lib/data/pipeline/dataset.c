@@ -170,9 +170,9 @@ int64_t dt_dataset_search_batch(const dt_dataset *d) {
 
 int64_t dt_batch_of_input(const dt_dataset *d) { return dt_dataset_search_batch(d->in[0]); }
 
-/* Uses the batch size in the spec, if all components have it. If the spec does not have it, the
- * nearest `batch` among the inputs determines it. Components whose sizes are known and differ are
- * not a batch. */
+/* Sets *size to the first dimension of all components in the spec, or to -1 if these dimensions
+ * are known and differ. If any is unknown, the transformations determine the size
+ * (dt_dataset_search_batch). Fails if a component is a scalar. */
 static dt_status *batch_size(const dt_dataset *d, int64_t *size) {
     bool known = true;
     DT_TRY(dt_spec_rows(&d->spec, size));
