@@ -40,11 +40,11 @@ typedef struct dt_lesson {
     /* name of the step, name of the element, and index of the step in the element's list, such as
      * "map/normalize/x/0" */
     const char *step;
-    /* mean and variance of the values of each feature, the entries along the last axis; with groups
-     * those of all features of the first group, then of the second, and so on */
+    /* mean and variance of each feature; the features are the entries along the last axis. With
+     * groups those of all features of the first group, then of the second, and so on */
     dt_reals mean, variance;
-    /* the words of a vocabulary, in the order of their indices; for a step without one, the texts
-     * that its file describes (date.c, impute.c, normalize.c) */
+    /* the words of a vocabulary, in the order of their indices; for the steps date, impute and
+     * normalize other texts, which map/date.c, map/impute.c and map/normalize.c describe */
     dt_texts words;
     /* fill: what replaces a missing value of each feature; gaps: with impute's `indicator`, indices
      * of the features that have missing values */
@@ -144,14 +144,14 @@ typedef struct dt_dataset_spec {
      * an example is one row. */
     struct {
         /* the number of rows in the past, the number of rows after them for the elements in
-         * `future`, and the distance between the first rows of two windows */
+         * `future`, and the number of rows from the beginning of one window to that of the next */
         int64_t length, horizon, stride;
         /* names of the elements that sort and group the rows; NULL: rows are in file order, or form
          * one group */
         const char *order, *group;
         /* names of the elements that have the `horizon` rows after the past ones */
         dt_texts future;
-        dt_items lags; /* for the elements that have lags, by their names: a dt_ints, checked */
+        dt_items lags; /* for each element that has lags: its name as the key, and a dt_ints */
         dt_location at, order_at, group_at;
     } window;
     bool shuffle, reshuffle; /* reshuffle is the value of the key reshuffle_each_iteration */
@@ -161,7 +161,8 @@ typedef struct dt_dataset_spec {
     int prefetch;   /* batches to read ahead; 0: chosen automatically */
     int parallel;   /* num_parallel_calls: threads that read ahead; 0: chosen automatically */
     dt_cache cache;
-    dt_auto_shard_policy auto_shard_policy; /* AUTO: workers share the batches of one process */
+    /* AUTO: workers share the batches that a single process would read */
+    dt_auto_shard_policy auto_shard_policy;
     bool as_stored; /* the steps of `map` are skipped, and texts stay texts */
     /* opening the data set decodes every example that needs it, and reports all that cannot be
      * read */
@@ -300,8 +301,8 @@ dt_status *dt_dataset_survey(const dt_survey *q) DT_MUST_USE;
 /* Sets *out to a warning, in the arena, for each CSV column with whole numbers that float32 rounds.
  * A warning has the location of the first such number. An element gets at most eight warnings. */
 void dt_dataset_rounded(const dt_dataset *d, dt_arena *arena, dt_texts *out);
-/* Sets *out to a warning, in the data set's arena, for each part that leaves some of its files
- * unread. */
+/* Sets *out to a warning, in the data set's arena, for each part that leaves out some of its files
+ * or records. */
 void dt_dataset_left_out(const dt_dataset *d, dt_texts *out);
 /* Whether `map` only casts an element to other dtypes, or has no steps for it. */
 bool dt_dataset_is_plain(const dt_dataset *d, int element);
@@ -346,9 +347,11 @@ typedef struct dt_batch_options {
     /* every batch, including the last, is divided evenly by the number of its rows; see
      * dt_workers.even */
     bool even;
-    int keeps; /* number of batches before the current one that stay valid: 0 or 1 */
+    /* number of batches before the current one that stay valid: 0 or 1; 0 if examples are read once
+     * or batches by number */
+    int keeps;
     /* batches are read by number: no thread reads ahead, the caller reads batches with
-     * dt_iterator_read_batch, and files are read whole when first needed */
+     * dt_iterator_read_batch; a file that can be read as a whole is read when first needed */
     bool by_number;
     /* the examples are not used for training, so steps of `map` do nothing random, even in the
      * training part */

@@ -26,7 +26,7 @@ const char *dt_column_kind_name(dt_column_kind k);
 
 typedef struct dt_column_facts {
     const char *name, *element; /* name of the column, and a non-empty name for its element */
-    int number;                 /* position in the file, from 0 */
+    int number;                 /* position of the column, from 0 */
     dt_column_kind kind;
     bool integers; /* all of the column's numbers are integers */
     /* shape of the list of numbers that each record has in this column; rank 0 for single values */

@@ -58,7 +58,7 @@ typedef struct dt_feed {
     _Atomic uint32_t stop;
     _Alignas(64) _Atomic uint32_t caller_waits;
     /* The members below are used by the caller's thread, and each reader also by its own. */
-    _Alignas(64) int64_t at; /* number of the next batch */
+    _Alignas(64) int64_t at; /* number of the batch that the caller takes next */
     int64_t lent;            /* number of batches before `at` that the caller still uses */
     bool ended;
     int64_t opened_ns, waited_ns, waited_first_ns;

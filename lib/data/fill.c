@@ -219,8 +219,8 @@ static void spend(int64_t *on, int64_t *since) {
     *since = now;
 }
 
-/* Row i of a piece, or its partner, which is number `row` of its source. kept: the example is in
- * the cache, or this thread decodes it into the cache. */
+/* The example of row i of a piece, or its partner. row: the example's number in its source; kept:
+ * it is in the cache, or this thread decodes it into the cache. */
 typedef struct example {
     const dt_piece *piece;
     int64_t i, row;
