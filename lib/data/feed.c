@@ -99,8 +99,7 @@ static void set_rows(const dt_example *batch) {
     for (int e = 0; e < batch->n; e++) batch->tensor[e]->type.dim[0] = batch->rows;
 }
 
-/* Lends a complete batch to the device, unless one of its pieces has an error, which ends the
- * feed. */
+/* Lends a complete batch to the device, unless one of its pieces has an error. */
 static void lend(const dt_feed *f, dt_slot *s, int64_t batch) {
     const dt_example b = batch_of(f, batch, s);
     for (int k = 0; k < f->pieces; k++)

@@ -45,7 +45,7 @@ typedef struct windows {
     int64_t target;
     uint32_t *row; /* [rows->count] the rows, sorted by group, then by time */
     int64_t *time; /* [rows->count] the time of each row of `row` */
-    /* [rows->count] the group of each row, in the order of the file; 0 if there are no groups */
+    /* [rows->count] the group of each row, in the order of the files; 0 if there are no groups */
     uint64_t *group;
     bool in_order;   /* the rows are sorted already, so row[i] is i */
     uint32_t *start; /* [count] index in `row` of each window's first row */

@@ -253,8 +253,8 @@ typedef struct dt_op_traits {
     /* Whether compilers of whole programs emit nothing for the op: its readers read its input
      * directly. */
     bool read_through;
-    /* whether the result may differ between replicas even with equal inputs (replica_id, batch
-     * sizes) */
+    /* For ops whose result has no batch dimension: whether it may differ between replicas even with
+     * equal inputs (replica_id, batch sizes). */
     bool varying;
     /* Whether the op is linear in both inputs together, such as add and subtract: f(a + a', b + b')
      * = f(a, b) + f(a', b'). */
@@ -310,7 +310,7 @@ struct dt_op {
     /* Whether an op of one input is linear, if this depends on the attributes or on the input's
      * type. NULL: see `linear`. */
     bool (*linear_when)(const void *attr, const dt_type *in);
-    unsigned multiplied; /* bit i: matrix units multiply input i by another input */
+    unsigned multiplied; /* bit i: input i is an operand of matrix units */
     /* For an op without `cost`: operations of the vector unit for an element of the result, as the
      * number of additions that take as long; 0 means 1. For functions such as exp this is the time
      * that libtpu 0.0.42.1 adds to a fusion on v5e for one more call (for log1p, expm1 and power

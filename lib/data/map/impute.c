@@ -58,7 +58,7 @@ static bool is_gap(double x, bool real) { return real ? isnan(x) : x < 0; }
 typedef struct feature {
     int64_t n, gaps;
     double mean;
-    double *seen; /* [n] all values of the feature; only for median and most_frequent */
+    double *seen; /* [n] the values that are not missing; only for median and most_frequent */
     int64_t cap;
 } feature;
 

@@ -3,8 +3,8 @@
  * normalize: (x - mean) / deviation, as Keras' Normalization. The mean and either the variance or
  * the deviation are given, or mean and variance are learned from the training part with Welford's
  * algorithm in float64. Each is one number, or one number per feature; the features are the values
- * along the last axis. A deviation that is not given is the square root of the variance. It is at
- * least 1e-7.
+ * along the last axis. A deviation that is not given is the square root of the variance. A
+ * deviation below 1e-7 counts as 1e-7.
  *
  * With per_group each series of dataset.window has its own mean and deviation, and predictions are
  * converted back with those of their series. A group is identified by the hash of its name; a
@@ -87,11 +87,10 @@ static int64_t features_of(const dt_type *t) { return t->rank > 0 ? t->dim[t->ra
 
 static bool learns(const void *args) { return ((const struct normalize *)args)->mean.n == 0; }
 
-/* The means and variances of all groups, sorted by group; without per_group all values are one
- * group, 0. */
+/* The moments of all groups, sorted by group; without per_group all values are one group, 0. */
 typedef struct lessons {
     int n, cap, last;
-    moments **of; /* [n] the means and variances of each group */
+    moments **of; /* [n] the moments of each group */
 } lessons;
 
 static moments *create(const dt_map_stage *s, uint64_t group) {
