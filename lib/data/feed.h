@@ -45,8 +45,8 @@ typedef struct dt_reader {
     dt_filler *filler;
     pthread_t thread;
     dt_track *track; /* recording of the thread's work; NULL if nothing is recorded */
-    /* While the thread sleeps, it waits until the caller has taken this many batches; DT_FEED_AWAKE
-     * while it does not sleep. */
+    /* While the thread sleeps, it waits until the caller has finished with this many batches;
+     * DT_FEED_AWAKE while it does not sleep. */
     _Atomic int64_t wants;
 } dt_reader;
 

@@ -71,7 +71,7 @@ struct dt_variable { /* declared in dtrain.h */
     char *path;   /* the variable's name in files: "dense/kernel" */
     dt_type type; /* the type of the value, which is concrete: it has no batch dimension */
     bool trainable;
-    /* whether an optimizer keeps this value for a weight; weights_sha256 leaves such values out */
+    /* whether it is a value that an optimizer keeps for a weight, such as a momentum */
     bool slot;
     /* Of a slot: the weight that it belongs to; lent, for comparison only. NULL: it belongs to
      * none. */
