@@ -122,8 +122,8 @@ typedef struct dt_dataset_spec {
     /* The files that a run was trained with, as dt_dataset_named_files gives them. Opening the data
      * set fails with OTHER_JOB if the content of one has changed. NULL: files are not compared. */
     const char *named_files;
-    /* [n_stored] how a run's or the open data set stored the elements, which rows to predict or
-     * evaluate follow; n_stored is 0 if that is unknown */
+    /* [n_stored] how a run's or the open data set stored the elements. Parts that are opened, and
+     * rows to predict or evaluate, follow it; n_stored is 0 if that is unknown. */
     const dt_element_spec *stored;
     int n_stored;
     dt_location at;

@@ -45,7 +45,7 @@ typedef enum dt_spent_on {
 
 typedef struct dt_example {
     int n;              /* number of components; 0: the end */
-    dt_tensor **tensor; /* [n] the components, aligned to 64 bytes in the batches of a data set */
+    dt_tensor **tensor; /* [n] the components; in a job's batches they are aligned to 64 bytes */
     /* The example has the rows of all replicas in a step: the first row of each replica, int32
      * (replicas + 1). NULL: it is one replica's, or is divided as by dt_cut_rows. */
     dt_tensor *offsets;
@@ -57,8 +57,8 @@ typedef struct dt_example {
     int64_t rows;
     int64_t from, to;    /* the rows that were read: all rows, unless dt_batch_options has `own` */
     int64_t epoch, step; /* the batch's epoch, and its index in the epoch, from 0 */
-    double waited_s;     /* how long the caller waited for the batch */
-    double spent_s[DT_SPENT_KINDS]; /* how long threads worked on the batch */
+    double waited_s;     /* seconds that the caller waited for the batch */
+    double spent_s[DT_SPENT_KINDS]; /* seconds that threads worked on the batch, by kind of work */
 } dt_example;
 
 dt_example dt_example_make(int n); /* all tensors are NULL */
