@@ -206,13 +206,13 @@ typedef struct dt_cost {
     dt_matrix_work product[DT_MAX_PRODUCTS];
 } dt_cost;
 
-/* An op in a folded graph (pass/fold.c), where the rows of all replicas are stacked and per-replica
- * values carry a leading dimension. */
+/* An op that a pass gives a leading dimension: an entry for each replica (pass/fold.c), or for each
+ * segment of the batch's rows (see dt_cut). */
 typedef struct dt_fold_call {
     dt_trace *trace;
-    const dt_node *node; /* the node that is folded, in the unfolded graph */
-    const dt_value *in;  /* the inputs of the node in the folded graph */
-    int segments;        /* number of segments (S), which is the size of the leading dimension */
+    const dt_node *node; /* the node, in the graph that the pass reads */
+    const dt_value *in;  /* the inputs of the node, in the graph that the pass emits */
+    int segments;        /* the size of the leading dimension (S) */
     int cut;             /* how rows are cut into segments: a dt_cut of op.h */
 } dt_fold_call;
 
@@ -226,20 +226,20 @@ struct dt_hlo_value;
  * parentheses have attributes of that type.
  */
 typedef enum dt_role {
-    DT_ROLE_OTHER,    /* any other op, whose rule, cost and eval say what it does */
-    DT_ROLE_ARGUMENT, /* a value that is fed to the step (dt_index_attr) */
-    DT_ROLE_STATE,    /* the value of a variable at the start of the step (dt_index_attr) */
-    DT_ROLE_CONSTANT, /* an array whose elements are all the same number (dt_constant_attr) */
-    DT_ROLE_COUNTER,  /* numbers that depend on positions alone; the op has no input */
-    DT_ROLE_SIZE,     /* a size of the op's input, whose elements are not read (dt_axis_attr) */
-    DT_ROLE_NOTE,     /* the op's input, unchanged, with its layout noted (dt_sharding_attr) */
-    DT_ROLE_NAME,     /* the op's first input, in the same memory, with the same or another shape */
-    DT_ROLE_REPEAT,   /* the op's input, repeated along more dimensions (dt_broadcast_attr) */
-    DT_ROLE_MOVE,     /* elements of the op's inputs in other places, some left out or padded */
-    DT_ROLE_CONVERT,  /* the op's input in another dtype (dt_convert_attr) */
-    DT_ROLE_ELEMENT,  /* out[i] depends on in[*][i] only, all shapes equal */
-    DT_ROLE_REDUCE,   /* reduces dimensions, or parts of the batch, each to one value */
-    DT_ROLE_PRODUCT,  /* sums of products, for matrix units */
+    DT_ROLE_OTHER,      /* any other op, whose rule, cost and eval say what it does */
+    DT_ROLE_ARGUMENT,   /* a value that is fed to the step (dt_index_attr) */
+    DT_ROLE_STATE,      /* the value of a variable at the start of the step (dt_index_attr) */
+    DT_ROLE_CONSTANT,   /* an array whose elements are all the same number (dt_constant_attr) */
+    DT_ROLE_COUNTER,    /* numbers that depend on positions alone; the op has no input */
+    DT_ROLE_SIZE,       /* a size of the op's input, whose elements are not read (dt_axis_attr) */
+    DT_ROLE_NOTE,       /* the op's input, unchanged, with its layout noted (dt_sharding_attr) */
+    DT_ROLE_NAME,       /* the elements of the op's first input, in order; the shape may differ */
+    DT_ROLE_REPEAT,     /* the op's input, repeated along some dimensions (dt_broadcast_attr) */
+    DT_ROLE_MOVE,       /* elements of the op's inputs in other places, some left out or padded */
+    DT_ROLE_CONVERT,    /* the op's input in another dtype (dt_convert_attr) */
+    DT_ROLE_ELEMENT,    /* out[i] depends on in[*][i] only, all shapes equal */
+    DT_ROLE_REDUCE,     /* reduces dimensions, or parts of the batch, each to one value */
+    DT_ROLE_PRODUCT,    /* sums of products, for matrix units */
     DT_ROLE_COLLECTIVE, /* combines or exchanges values of replicas, devices or workers */
     DT_ROLE_LOOKUP,     /* rows of the op's first input, selected by the numbers in its second */
     DT_ROLE_ROW_SUMS /* sums of rows of the first input, by numbers in the second (dt_rows_attr) */
