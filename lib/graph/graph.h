@@ -106,15 +106,15 @@ typedef struct dt_refusal {
     int64_t number, rows;
     char layer[128];
     int rank;
-    int64_t at[DT_MAX_RANK]; /* the index of the element that is out of range */
+    int64_t at[DT_MAX_RANK]; /* where that number is in the array of row numbers */
 } dt_refusal;
 /* Returns the error about what an op has refused; NULL: nothing was refused. */
 dt_status *dt_refusal_status(const dt_refusal *r) DT_MUST_USE;
 
 /* Properties of the run that an op may read besides its inputs. */
 typedef struct dt_env {
-    int64_t batch; /* B, the number of rows of the batch */
-    int64_t first; /* index in the global batch of the first row of this batch */
+    int64_t batch; /* B: the number of rows that the graph runs with */
+    int64_t first; /* index in the global batch of the first of these rows */
     int replica, replicas;
     /* [segments + 1] the index of the first row of each replica in the folded batch, then the
      * number of rows of that batch; NULL: the graph is not folded. */
@@ -424,7 +424,8 @@ typedef struct dt_each {
     /* number of all-reduces that this replica has had so far, those in gathers included */
     int collectives;
     int gathers; /* number of all-gathers that this replica has had so far */
-    /* n: the largest number of gathers of a replica; cap: how many `size` has room for */
+    /* n: the largest number of gathers of a replica; cap: the number of sizes that `size` has room
+     * for */
     int n, cap;
     /* [n][replicas] for each gather, the size along its axis in each replica; -1: not known yet */
     int64_t *size;
