@@ -32,9 +32,8 @@
  * TFRecords of tensorflow.Event, the first of which names the version. Scalars and histograms are
  * tensors with the names of TensorBoard's plug-ins beside them, as TensorFlow 2 and Keras write
  * them. The code is not generated, since only 15 fields of TensorFlow's messages are written and
- * none is read. A nested message is written to a separate buffer
- * first, because its length precedes it; such messages are small. Tests check the bytes with
- * TensorBoard's own reader.
+ * none is read. A nested message is written to a separate buffer first, because its length precedes
+ * it; such messages are small. Tests check the bytes with TensorBoard's own reader.
  */
 
 enum {
