@@ -156,8 +156,8 @@ typedef struct dt_infer {
 dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 
 /* The arguments of an op's gradient rule. The rule reads in, out and dout, and sets din[i] for each
- * i for which wants[i] is true. A din[i] without a trace means that the output does not depend on
- * input i. */
+ * i with wants[i] that has a gradient. A din[i] without a trace counts as 0, such as that of
+ * select's predicate. */
 typedef struct dt_grad {
     dt_trace *trace;
     const dt_node *node;

@@ -242,8 +242,8 @@ static bool find_cuda(const char *plugin, dt_str *found, dt_str *missing) {
     return true;
 }
 
-/* Reports the parts of CUDA that the plug-in of the environment needs, if it is one for NVIDIA's
- * GPUs. */
+/* Reports the parts of CUDA that the plug-in needs which an environment variable names, if it is
+ * one for NVIDIA's GPUs. */
 static void look_at_cuda(patient *p) {
     const char *plugin = dt_environment(DT_PJRT_PLUGIN_ENV);
     dt_local_str found = {0}, missing = {0};

@@ -317,7 +317,8 @@ static dt_value split_replicas(dt_partition_call *c) {
     return dt_emit(c->trace, c->node->op, c->in, c->node->n_in, &a);
 }
 
-/* A convolution for each segment is split over devices as a convolution of all rows is. */
+/* A convolution for each segment is split over devices as a convolution of all rows is, except that
+ * dimension 0 (rows, segments) stays whole. */
 static void convolution_rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     const dt_type entry = entry_type(out);
     dt_convolution_over_devices.rule(in, &entry, attr_of_each(attr), r);

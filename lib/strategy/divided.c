@@ -125,7 +125,7 @@ static void give_back(const dt_variable *v) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)dt_host_data(v);
     const uintptr_t from = (first + page - 1) & ~(page - 1),
                     to = (first + (size_t)dt_type_bytes(&v->type)) & ~(page - 1);
-    if (to > from) /* This is only a hint: if the system refuses it, nothing changes. */
+    if (to > from) /* if the system refuses, the pages only stay in memory */
         madvise((void *)from, to - from, MADV_DONTNEED);
 }
 

@@ -63,8 +63,8 @@ typedef struct dt_position {
 
 dt_iterator *dt_iterator_ref(dt_iterator *it);
 dt_dist_dataset *dt_dist_dataset_ref(dt_dist_dataset *d);
-/* Makes an iterator, or all iterators of a data set, keep their last batch from now on, so that
- * positions contain its digest. */
+/* Makes an iterator, or the newest iterator of a data set and all later ones, keep their last batch
+ * from now on, so that positions contain its digest. */
 void dt_iterator_track(dt_iterator *it);
 void dt_dist_dataset_track(dt_dist_dataset *d);
 dt_position dt_iterator_position(const dt_iterator *it);
