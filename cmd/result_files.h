@@ -18,9 +18,9 @@ struct result_files {
         PATH(s, files.junit, "junit", "FILE",                                                      \
              "write a test case for each --expect to FILE, as JUnit XML")
 
-/* Writes the files after a run whose exit code is `code`, if that is 0 or 80 (an --expect was not met)
- * and the watch is not silent. Returns the exit code to end with: that of a write that failed, else
- * `code`. */
+/* Writes the files after a run whose exit code is `code`, if that is 0 or 80 (an --expect was not
+ * met) and the watch is not silent. Returns the exit code to end with: that of a write that failed,
+ * else `code`. */
 int result_files_write(const struct result_files *f, const struct watch *w,
                        const struct expectations *e, int code);
 

@@ -53,8 +53,8 @@ int64_t dt_padded_bytes(const dt_type *t);
  * that convolutions read or write: its examples or its channels are along the lanes of tiles. */
 int64_t dt_padded_image_bytes(const dt_type *t);
 
-/* Whether the type is that of a matrix that is stored with its columns along the lanes, because
- * this takes no more memory than rows along the lanes. */
+/* Whether the type is that of a matrix that is stored by rows, with dimension 1 along the lanes of
+ * tiles, because this takes no more memory than dimension 0 along the lanes. */
 bool dt_lies_in_rows(const dt_type *t);
 
 /* ---- parts of the time of a kernel ---- */

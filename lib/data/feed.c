@@ -283,7 +283,8 @@ static dt_status *read_next(dt_feed *f, dt_example *batch) {
     return NULL;
 }
 
-/* Sets the offsets of the caller's batch. */
+/* Sets batch->offsets, the first row of each replica in this step, if the feed has offsets. Makes a
+ * new tensor if someone still holds that of the last batch. */
 static dt_status *cut(dt_feed *f, dt_example *batch) {
     if (!f->offsets) return NULL;
     if (f->offsets->refs > 1) DT_TRY(replace(&f->offsets, f->offsets->type));

@@ -45,10 +45,11 @@ bool dt_csv_respell(const dt_element_spec *e, const char *text, char out[DT_CSV_
 enum { DT_CSV_PLAIN = 1 };
 bool dt_csv_bare(const dt_element_spec *e, const char *text, char out[DT_CSV_LONGEST_NUMBER + 1],
                  uint32_t *symbol);
-/* Whether a number with `symbol` may stand in a column whose numbers so far had the symbol *seen;
- * 0: no number so far. Updates *seen. Numbers without a symbol mix with those of one currency. Two
- * currencies do not mix, nor do percentages and other numbers: 12 % and 0.12 may or may not be the
- * same. A 0 without a symbol fits every column. */
+/* Whether a number with `symbol` may stand in a column of which *seen is the symbol so far, if any
+ * number had one, else DT_CSV_PLAIN; 0: no number so far, or only zeros without a symbol. Updates
+ * *seen. Numbers without a symbol mix with those of one currency. Two currencies do not mix, nor do
+ * percentages and other numbers: 12 % and 0.12 may or may not be the same. A 0 without a symbol
+ * fits every column. */
 bool dt_csv_symbol_agrees(uint32_t *seen, uint32_t symbol, double number);
 /* Collects faults of rows by kind (see `kind`), so that one run reports up to 20 kinds. Zero it
  * before use. */

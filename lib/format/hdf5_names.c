@@ -90,8 +90,8 @@ static bool is_class(const char *key, const char *class_name) {
     return !key[n] || (key[n] == '_' && key[n + 1 + strspn(key + n + 1, "0123456789")] == '\0');
 }
 
-/* Whether a key is that of an attribute of a layer which holds another layer. Such a key does not
- * show the class of the inner layer. */
+/* Whether a key is `cell` or `layer`, in which an RNN or a wrapper such as TimeDistributed keeps
+ * its inner layer. Such a key does not show the class of the inner layer. */
 static bool is_attribute(const char *key) {
     return strcmp(key, "cell") == 0 || strcmp(key, "layer") == 0;
 }

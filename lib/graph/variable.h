@@ -160,8 +160,9 @@ typedef struct dt_variable_holder {
 dt_status *dt_variable_hold(dt_variable *v, const dt_variable_holder *by) DT_MUST_USE;
 /* Whether the variable was declared without memory. */
 bool dt_variable_is_outline(const dt_variable *v);
-/* Updates the host's copy of a variable from its holder if the holder's is newer. Fails only if the
- * device does. dt_variables_fetch does so for v[0 .. n-1], up to the first error. */
+/* Updates the host's copy of a variable from its holder if the holder's is newer. Fails if the
+ * holder's fetch does, such as that of a device, or of workers among which it is divided.
+ * dt_variables_fetch does so for v[0 .. n-1], up to the first error. */
 dt_status *dt_variable_fetch(const dt_variable *v) DT_MUST_USE;
 dt_status *dt_variables_fetch(dt_variable *const *v, int n) DT_MUST_USE;
 /* Returns the host's copy of a variable that has been fetched since the last step: its elements; if

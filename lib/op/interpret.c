@@ -128,9 +128,9 @@ static dt_status *share_inputs(machine *m) {
 /* ---- nodes and collectives, with float16 and bfloat16 ---- */
 
 /*
- * An op on 16-bit floats is the op on float32 with its result rounded, so the eval of rows need not
- * support them. The op convert is evaluated directly, since it changes one dtype into another.
- * Operands of products inside an op on bfloat16, such as attention weights, are rounded to
+ * An op on 16-bit floats is the op on float32 with its result rounded, so the functions `eval` of
+ * ops need not support them. The op convert is evaluated directly, since it changes one dtype into
+ * another. Operands of products inside an op on bfloat16, such as attention weights, are rounded to
  * bfloat16, too, as in matrix units.
  */
 static dt_type widened(const dt_type *t) {

@@ -290,8 +290,9 @@ static int64_t unlike(const wanted *w, const dt_slice *s) {
     return w->grid ? sum : 0;
 }
 
-/* Whether s is nearer to the request than `best` (NULL: no slice has been found). Compares only
- * slices that are smaller, or only slices that are larger, than the request. */
+/* Whether s is nearer to the request than `best` (NULL: no slice has been found). Both have at most
+ * the requested number of chips, or both have more. Of two with equally many chips, the one whose
+ * shape is more like the requested grid is nearer. */
 static bool is_nearer(const wanted *w, const dt_slice *s, const dt_slice *best) {
     if (!best || dt_slice_chips(s) == dt_slice_chips(best))
         return !best || unlike(w, s) < unlike(w, best);

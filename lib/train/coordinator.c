@@ -369,9 +369,9 @@ static dt_status *connect_tasks(dt_coordinated *c) {
     return dt_ps_send_programs(&c->ps);
 }
 
-/* Divides the variables among the coordinator and the tasks of type ps. Unless this process is such
- * a task, also opens the batches, before workers are forked, and reads the batch of the next step,
- * so that the workers share what was read. */
+/* Divides the variables among the tasks of type ps; without such tasks, the coordinator has all.
+ * Unless this process is such a task, also opens the batches, before workers are forked, and reads
+ * the batch of the next step, so that the workers share what was read. */
 static dt_status *prepare(dt_coordinated *c) {
     c->ps = (dt_ps_tasks){.n = c->how.launch.ps,
                           .workers = is_of_program(c) ? DT_LAUNCHER_WORKERS : c->how.workers,

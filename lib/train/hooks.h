@@ -19,7 +19,7 @@ DT_HOOK(record)
 DT_HOOK(recording) /* records the steps of output.trace, and writes trace.json.gz */
 DT_HOOK(faults)    /* injects the faults of --inject */
 DT_HOOK(time)      /* measures waiting for data, and the clock of a simulated slice */
-DT_HOOK(guard)     /* ends the run if replicas differ or a loss is not finite */
+DT_HOOK(guard)     /* ends the run if a loss is not finite or copies of weights differ */
 DT_HOOK(data)      /* hashes the files that the run reads */
 DT_HOOK(events)    /* reports progress, checkpoints, workers and the end to the caller */
 

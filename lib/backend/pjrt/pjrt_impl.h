@@ -68,7 +68,7 @@ void dt_pjrt_drop(const dt_pjrt_device *d, dt_pjrt_buffer **b, int n);
 
 /* ---- copies.c ---- */
 
-/* One variable of a copy. */
+/* One of the variables whose values a dt_pjrt_copy holds on the devices. */
 typedef struct dt_pjrt_member {
     /* connects the copy with the variable, so that reading the variable fetches the value */
     dt_variable_holder holder;

@@ -166,9 +166,10 @@ static bool belongs(const products *p, int group, int i) {
            part_beside(p->g, i, &b) && fit(&a, &b);
 }
 
-/* If node i is a product of a value that depends on arguments with a kernel that does not, puts it
- * into the group of the last such product with the same left operand. If there is none, or the two
- * cannot be joined, the node begins a group. */
+/* If node i is a product that can be joined with others (its left operand depends on arguments, its
+ * kernel does not, and part_beside can describe it), puts it into the group of the last such
+ * product with the same left operand. If there is none, or the two do not fit, the node begins a
+ * group. Other nodes are in no group. */
 static void put_into_group(products *p, int i) {
     const dt_node *n = node_at(p, i);
     const int before = p->last[n->in[0]];

@@ -152,8 +152,8 @@ static bool share_a_factor(int64_t a, int64_t b) {
     return a > 1;
 }
 
-/* Slots that are means over a dimension of their weight do not count: where replicas divide that
- * dimension, such a slot is not divided in either case. */
+/* Slots that are means over a dimension of their weight do not count: axes that divide that
+ * dimension cannot divide such a slot, whether replicas form one axis or several. */
 bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w) {
     dt_mesh_axes left;
     for (int s = 0; s < w->g->n_states; s++) {
