@@ -47,9 +47,9 @@ DT_API int dt_status_number(const dt_status *s); /* the error's number: 17 for D
 /* the kind of error, named like an exception of Python or TensorFlow: "ValueError",
  * "NotFoundError", ... */
 DT_API const char *dt_status_kind(const dt_status *s);
-/* the message without source location, number and notes */
+/* the message without the place of the mistake (FILE:LINE:COLUMN), number and notes */
 DT_API const char *dt_status_text(const dt_status *s);
-/* name of the file in the error's source location; NULL: none */
+/* name of the file that has the mistake, such as the job file; NULL: none */
 DT_API const char *dt_status_file(const dt_status *s);
 DT_API int dt_status_line(const dt_status *s);   /* the line, counted from 1; 0: none */
 DT_API int dt_status_column(const dt_status *s); /* column in characters, from 1; 0: none */

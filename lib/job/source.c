@@ -293,8 +293,8 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) {
 
 /* ---- paths of data files ---- */
 
-/* Returns the directory of the base's file, which the caller frees. Like the path that names the
- * base, it is relative to the job's directory. */
+/* Returns the directory of the file that the job extends (`extends: PATH`), relative to the
+ * directory of the job's own file. The caller frees it. */
 static char *directory_of_base(const dt_job *j) {
     const char *base = j->base->name;
     size_t n = strlen(j->data_directory);

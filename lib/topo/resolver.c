@@ -171,7 +171,7 @@ DT_API void dt_resolver_unref(dt_resolver *r) {
     DT_RETIRE(r);
 }
 
-/* ---- the system ---- */
+/* ---- connecting to a TPU system, initializing and shutting it down ---- */
 
 static dt_status *no_resolver(void) {
     return dt_fail(DT_E_TOPOLOGY, NULL, "no resolver was given; make one with dt_tpu_resolver");

@@ -29,7 +29,7 @@ typedef struct dt_spread {
  * middle is `value`. */
 typedef struct dt_spread_group {
     double value;
-    int64_t count[2]; /* how many of the numbers have the bit 0, and the bit 1 */
+    int64_t count[2]; /* how many of the numbers were added with `bit` false, and with true */
 } dt_spread_group;
 
 /* Adds a finite number and its bit. */
