@@ -43,7 +43,7 @@ static void eval(const dt_call *c) {
     for (int64_t i = 0; i < n; i++) dt_cell_set_double(&c->out, i, sum[i]);
 }
 
-/* Folded: first the terms of the sum, then a sum for each entry or segment. */
+/* In a folded graph: first the terms of the sum, then their sum for each replica or segment. */
 
 static dt_value products(const dt_fold_call *c) {
     return dt_multiply(c->in[1],

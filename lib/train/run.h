@@ -72,8 +72,8 @@ typedef struct run_size {
     /* data_steps: number of batches in one pass over the data; steps_per_epoch: number of steps in
      * an epoch */
     int64_t examples, batch, steps_per_epoch, data_steps;
-    /* the workers that read different parts of the data (auto_shard_policy); NULL: all read all of
-     * it */
+    /* the workers that read different parts of the data (auto_shard_policy); NULL: they share the
+     * batches that a single process would read */
     dt_workers *workers;
     /* steps: number of the job's finished steps at which this run ends; epochs: number of epochs
      * that these steps begin */

@@ -3,8 +3,8 @@
 #include "strategy/strategy.h"
 #include "train/run.h"
 
-/* Divides the data among workers, unless every worker reads all batches in the order of a single
- * process. */
+/* Divides the data among workers by auto_shard_policy, unless they share the batches that a single
+ * process would read. */
 static dt_status *share_data(run *r) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
     const dt_strategy *s = r->strategy;

@@ -18,7 +18,7 @@
 enum {
     MOST_BYTES = 16 << 20,
     MOST_VALUES = 100000,
-    MOST_WORDS = 16 << 20, /* of names of places (FILE: key.path[3]); then values get their parent's */
+    MOST_WORDS = 16 << 20, /* bytes of locations; then values get their parent's */
     LONGEST_KEY = 80,
 };
 static const char member[] = "config.json";
