@@ -84,7 +84,7 @@ const dt_location *dt_tree_value_at(const dt_tree *map, const char *key);
 /* Copies t and its nodes. The copy shares the strings and the source with t. */
 dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t);
 /* Copies a mapping without the keys whose value is null. Returns t itself if it has no such keys or
- * is no mapping. */
+ * is not a mapping. */
 const dt_tree *dt_tree_without_nulls(dt_arena *arena, const dt_tree *t);
 /* Sets `a.b.c` to the value parsed from `value` (YAML flow syntax); missing maps on the path are
  * created. List items are addressed by index, from 0 ("model.layers.1.Dense.units=64"). A bare name

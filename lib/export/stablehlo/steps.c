@@ -149,7 +149,7 @@ static bool is_taken(const steps *s, int i) {
 
 /* ---- sequences assembled from steps ---- */
 
-/* Returns the axis along which a pad adds zeros at the ends; -1: the node is no pad, or one that
+/* Returns the axis along which a pad adds zeros at the ends; -1: the node is not a pad, or one that
  * does something else, such as padding along one axis and cutting along another. */
 static int padded_axis(const steps *s, const dt_node *n) {
     const dt_pad_attr *a = dt_pad_of(n);
