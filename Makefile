@@ -243,7 +243,7 @@ $(BUILD)/tests/libsupport.a: $(HELP_O)
 # TEST_LDFLAGS=-s: without symbols and debugging information, which are most of their size.
 TEST_LDFLAGS ?=
 $(BUILD)/libinternal.so: $(LIB_O)
-	$(CC) -shared $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) -shared -Wl,-soname,libinternal.so $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(BUILD)/tests/libsupport.a $(INTERNAL)
 	$(CC) $(HARDEN_LD) $(LDFLAGS) $(TEST_LDFLAGS) $(INTERNAL_LD) -o $@ $^ $(TESTLIBS) $(LDLIBS)
 # Readers under fire: make fuzz, with clang's libFuzzer; with any compiler the same targets are run once over what was found (replay_test.c).
