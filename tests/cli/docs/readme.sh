@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: README.md docs cmd job train
 # What README.md and docs/*.md show is what happens: every `$ command` of their ``` blocks, with the `> ` lines that go on with it, runs,
 # in order, and must print the lines below it. Free to differ, for other machines have other cores and kernel libraries: digits after a decimal point, by a
 # hundredth; numbers on the lines about cores and memory, or that a plan models; hashes, but one hash of the text is one hash of the run
