@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: cmd train strategy
 # Signals mean the same from the start: an alarm that the process was started with is a limit of time, SIGUSR1 before the first step asks for a
 # checkpoint after that step.
 . tests/cli/setup.sh

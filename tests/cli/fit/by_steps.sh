@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: train job
 # fit.steps with validation_freq: each validation is printed when it happens, and recorded; callbacks act at that step. A log has a line at least every
 # 30 s: here the clock runs a thousand times faster.
 . tests/cli/setup.sh

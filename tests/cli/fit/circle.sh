@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: model op train
 # Circle compares the examples of the global batch: the same weights for any number of replicas and workers, batches that are not full, evaluation in the job's batches, and what it refuses.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: data model pass train
 # Packed documents: with reset_attention_mask and reset_position_ids, each document gives the same results as it does alone, in every layer of attention;
 # without these keys it does not. When text is generated, a new context begins after the end of a document.
 python=$(scripts/python-tools numpy) || exit 77

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: op train pass
 # Gradients of recurrent layers with states, of attention's scores and of layers that are called again: the step of float64 models against
 # differences of the loss.
 . tests/cli/setup.sh

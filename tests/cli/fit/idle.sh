@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: data train
 # A warning says when reading is the bottleneck: how long steps wait, and for which part of it.
 . tests/cli/setup.sh
 cat >"$TEST_DIR/job.yaml" <<END

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: train format
 # Event files, read back by TensorBoard's own reader: tags, steps, plug-ins; values are those of history.jsonl. A run that was stopped and went on
 # has every step once.
 . tests/cli/setup.sh

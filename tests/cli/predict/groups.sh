@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: data job train
 # normalize with per_group against NumPy: each series has the mean and deviation of its own training rows. Predictions are in the units of their
 # series, for the job's data and for a file whose rows are mixed; mixup takes each example's own series. A series that training did not have is an error, and so is ONNX.
 . tests/cli/setup.sh

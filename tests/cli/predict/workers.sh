@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: strategy net train
 # evaluate and predict on workers in separate processes: the bytes of one process, for any number of workers, from all sources, in all formats; one of them prints.
 . tests/cli/setup.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
