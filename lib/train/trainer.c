@@ -177,8 +177,8 @@ static dt_status *divide_step(const dt_trainer *t, const dt_graph *step, dt_grap
     return dt_divide_step(step, name, v->n, dt_trainer_full_batch(t), head, tail);
 }
 
-/* Compiles the two halves of a step with a parameter server: workers compute gradients, and whoever
- * has the variables updates them. */
+/* Compiles the two halves of a step with a parameter server: workers compute gradients, and the
+ * coordinator or the tasks of type ps, which have the variables, update them. */
 static dt_status *compile_halves(dt_trainer *t) {
     dt_graph *step = NULL, *head = NULL, *tail = NULL;
     DT_TRY(dt_step_trace(t, DT_STEP_GRADIENT, &step));

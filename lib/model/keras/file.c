@@ -50,8 +50,8 @@ static dt_location location_of(conversion *c, const dt_location *around) {
 }
 
 /* Whether a text can be written without quotes because it cannot be mistaken for another value: it
- * has only letters, digits and _, does not begin with a digit, and is none of the words in
- * `others`. */
+ * has only letters, digits and _, does not begin with a digit, and is not among the words
+ * in `others`. */
 static bool is_word(const char *text) {
     static const char *const others[] = {"true", "false", "null", "inf", "infinity", "nan"};
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
