@@ -114,7 +114,8 @@ bool dt_can_fuse(const dt_graph *g, int node) {
 
     if (dt_is_fused_sum(g, node)) return true;
     if (n->op->role == DT_ROLE_REPEAT)
-        return is_f32(g, node) && layout_of(g, n, &l, &period, &inner);
+        return (is_f32(g, node) || n->type.dtype == DT_BOOL) &&
+               layout_of(g, n, &l, &period, &inner);
     if (n->op->role == DT_ROLE_CONVERT) return can_convert(g, n);
     if (loop_of(n) < 0 || (n->type.dtype != DT_FLOAT32 && n->type.dtype != DT_BOOL)) return false;
     /* bools are read as floats (a condition), or written from floats (a comparison) */

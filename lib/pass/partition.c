@@ -198,7 +198,8 @@ static int units_of(const dt_cutter *c, int i) {
         !can_split(c, i, DT_BY_ROWS))
         return 1;
     if (n->type.dim[0] < 0) return dt_is_image(n) ? c->image_units : c->row_units;
-    return units_for_elements(n);
+    /* a sum over other dimensions than the first one costs what its input has elements */
+    return units_for_elements(dt_reduce_of(n) ? input(c, i, 0) : n);
 }
 
 /* ---- few examples ---- */

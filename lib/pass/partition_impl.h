@@ -49,6 +49,12 @@ static inline bool dt_is_leaf(const dt_node *n) {
            n->op->role == DT_ROLE_CONSTANT;
 }
 
+/* Whether node i repeats a scalar, so that it needs no memory. */
+static inline bool dt_repeats_number(const dt_graph *g, int i) {
+    const dt_node *n = &g->node[i];
+    return n->op->role == DT_ROLE_REPEAT && g->node[n->in[0]].type.rank == 0;
+}
+
 /* Whether nodes i and j are divided into the same number of pieces, with the same rows. */
 static inline bool dt_cut_alike(const dt_cutter *c, int i, int j) {
     int64_t a = c->g->node[i].type.dim[0], b = c->g->node[j].type.dim[0];

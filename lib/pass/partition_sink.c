@@ -49,12 +49,6 @@ static bool is_fixed(const dt_cutter *c, int i) {
     return fixed;
 }
 
-/* Whether node i repeats a scalar, so that it needs no memory. */
-static bool is_number(const dt_cutter *c, int i) {
-    const dt_node *n = &c->g->node[i];
-    return n->op->role == DT_ROLE_REPEAT && c->g->node[n->in[0]].type.rank == 0;
-}
-
 /* Returns the value from which alone node i is computed, element by element, apart from fixed
  * values and numbers; i: there is no such value. To store it costs no more than to store node i. */
 static int source_of(const dt_cutter *c, const int *source, int i) {
@@ -64,7 +58,7 @@ static int source_of(const dt_cutter *c, const int *source, int i) {
     if (!dt_is_elementwise(n->op) || dt_type_has_batch(&n->type)) return i;
     for (int k = 0; k < n->n_in; k++) {
         const int in = n->in[k];
-        if (c->fixed[in] || c->preamble[in] || is_number(c, in)) continue;
+        if (c->fixed[in] || c->preamble[in] || dt_repeats_number(c->g, in)) continue;
         if (from >= 0 && source[in] != from) return i;
         from = source[in];
     }

@@ -8,8 +8,8 @@
  *
  * A new value is computed in other memory and copied at the end if this is not possible, because a
  * reader of the old value comes after the new value in the graph; if it is also a result or the new
- * value of an earlier variable; or if it is an argument, a variable, a constant or another name of
- * a value.
+ * value of an earlier variable; if it is an argument, a variable, a constant or another name of a
+ * value; or if arrays are filled with the variable, a number.
  */
 
 #include "pass/partition_impl.h"
@@ -66,10 +66,18 @@ static bool reads_later(const dt_cutter *c, int update, int variable_node) {
     return false;
 }
 
+/* Whether an array is filled with the variable, a number. It would have to be filled before the
+ * variable is overwritten, and be stored if it is used later. */
+static bool is_repeated(const dt_cutter *c, int variable_node) {
+    for (int i = c->first_reading[variable_node]; i < c->first_reading[variable_node + 1]; i++)
+        if (dt_repeats_number(c->g, c->reading[i].node)) return true;
+    return false;
+}
+
 static bool is_copied(const dt_cutter *c, const dt_state *s, const bool *claimed) {
     const dt_node *update = &c->g->node[s->update];
     return claimed[s->update] || dt_is_leaf(update) || dt_is_name(update) ||
-           reads_later(c, s->update, s->node);
+           reads_later(c, s->update, s->node) || is_repeated(c, s->node);
 }
 
 /* Lists updates that need no copy in overwrites and overwritten_by. claimed: [nodes] whether the
