@@ -3,8 +3,8 @@
  * dot_general without batch dimensions, as one matrix product. That is possible if the contracted
  * dimensions of each operand are adjacent, at its front or at its end: all others then flatten to
  * rows and columns. If they are in the middle of the first operand, there is a product for each
- * index of the dimensions before them. Pieces are ranges of the result's first dimension, or of its
- * time steps:
+ * index of the dimensions before them. Pieces are ranges of the result's first dimension, of its
+ * time steps, or of its columns:
  *
  *     (B, k) x (k, n)      rows of A             activations of layers
  *     (B, m)' x (B, n)     columns of A          weight gradients: every piece sums over all rows
@@ -60,6 +60,7 @@ typedef struct dot {
     int64_t step;
     /* the contracted dimensions of A are in its middle, so there are a.outer products */
     bool many;
+    bool by_columns;
     int units;
     dt_product *product; /* [units] the product of each piece */
 } dot;
@@ -83,9 +84,10 @@ static void narrow(dt_exec *x, int node) {
     const int a = n->in[0], b = n->in[1];
     const dt_type *t = &x->type[node];
     const dt_dtype in = x->type[a].dtype;
+    const dt_node_division *piece = &x->p->piece[node];
     const int64_t rows = t->rank > 1
                              ? dt_type_elements(t) / (t->dim[t->rank - 1] + !t->dim[t->rank - 1]) /
-                                   x->p->piece[node].units
+                                   (piece->by == DT_BY_COLUMNS ? 1 : piece->units)
                              : 0;
 
     const bool by_library = in == DT_BFLOAT16 && dt_engine_multiplies_bf16(x->engine);
@@ -137,13 +139,16 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     d->many = is_many(x->g, step->node);
     const int64_t all = x->type[step->node].dim[0] * dt_steps_of(x, step->node);
     d->step = all ? (d->many ? d->a.outer : d->a.free) / all : 0;
+    d->by_columns = x->p->piece[step->node].by == DT_BY_COLUMNS;
     for (int u = 0; u < d->units; u++) {
         int64_t lo, hi;
         dt_piece_rows(x->p, step->node, u, &lo, &hi);
-        dt_gemm g = product(d, hi - lo);
+        dt_gemm g = product(d, d->by_columns ? all : hi - lo);
+        if (d->by_columns) g.n = hi - lo;
         for (int k = 0; k < 2; k++) g.in[k] = dt_gemm_float_of(x->type[n->in[k]].dtype);
         g.out = dt_gemm_float_of(x->type[step->node].dtype);
-        g.panels = dt_packed_for(x, n->in[1], &g, d->many ? (hi - lo) * d->step : 1);
+        g.panels = dt_packed_for(x, n->in[1], d->by_columns ? lo : 0, &g,
+                                 d->many ? (hi - lo) * d->step : 1);
         DT_TRY(dt_product_plan(x->engine, &g, &d->product[u]));
         step->scratch =
             d->product[u].scratch > step->scratch ? d->product[u].scratch : step->scratch;
@@ -168,19 +173,20 @@ static void run(const dt_kernel_call *c) {
         return;
     }
     const dt_node *n = &c->x->g->node[c->step->node];
-    int64_t row = c->lo * d->step;
-    const char *a = c->x->at[n->in[0]];
+    const int64_t row = d->by_columns ? 0 : c->lo * d->step, column = d->by_columns ? c->lo : 0;
+    const char *a = c->x->at[n->in[0]], *b = c->x->at[n->in[1]];
     char *to = c->x->at[c->step->node];
 
     a += row * (d->a.front ? 1 : d->a.contracted) * dt_element_bytes(c->x, n->in[0]);
-    to += row * d->b.free * dt_element_bytes(c->x, c->step->node);
-    dt_product_run(&d->product[c->unit], a, c->x->at[n->in[1]], to, c->scratch);
+    b += column * (d->b.front ? 1 : d->b.contracted) * dt_element_bytes(c->x, n->in[1]);
+    to += (row * d->b.free + column) * dt_element_bytes(c->x, c->step->node);
+    dt_product_run(&d->product[c->unit], a, b, to, c->scratch);
 }
 
 const dt_kernel dt_kernel_dot = {
     .name = "dot",
     .op = &dt_op_dot_general,
-    .splits = DT_BY_ROWS | DT_BY_TIME,
+    .splits = DT_BY_ROWS | DT_BY_TIME | DT_BY_COLUMNS,
     .fits = fits,
     .narrow = narrow,
     .prepare = prepare,

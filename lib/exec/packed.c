@@ -22,6 +22,7 @@ struct dt_packed {
     /* a product for which it is packed; trans_b, n, k, ldb and the type of B, together with
      * `width`, tell packed copies of one value apart */
     dt_gemm g;
+    int64_t column; /* where the columns of g begin among those of the value */
     int width;
     /* the packed variable; NULL: the value of `node` in `exec` is packed */
     const dt_variable *variable;
@@ -52,7 +53,7 @@ static int64_t bytes_of(const dt_exec *x, const dt_packed *p) {
 
 static bool is_same(const dt_packed *p, const dt_packed *q) {
     return p->variable == q->variable && p->exec == q->exec && p->node == q->node &&
-           p->g.n == q->g.n && p->g.k == q->g.k && p->g.trans_b == q->g.trans_b &&
+           p->column == q->column && p->g.n == q->g.n && p->g.k == q->g.k && p->g.trans_b == q->g.trans_b &&
            p->g.ldb == q->g.ldb && p->g.in[1] == q->g.in[1] && p->width == q->width;
 }
 
@@ -84,18 +85,21 @@ static bool may_share(const dt_exec *x, const dt_gemm *g) {
 
 /* Describes the packed matrix that products by the node's value share. s: the variable that the
  * node is; NULL: it is none. */
-static dt_packed wanted_by(const dt_exec *x, int node, const dt_gemm *g, const dt_state *s) {
-    dt_packed p = {.g = *g, .variable = s ? s->variable : NULL, .exec = s ? NULL : x};
+static dt_packed wanted_by(const dt_exec *x, int node, int64_t column, const dt_gemm *g,
+                           const dt_state *s) {
+    dt_packed p = {
+        .g = *g, .column = column, .variable = s ? s->variable : NULL, .exec = s ? NULL : x};
     p.node = s ? -1 : dt_named_by(x->g, node);
     p.width = is_bf16(&p) ? 0 : functions(x)->width(g);
     return p;
 }
 
-dt_panels *dt_packed_for(dt_exec *x, int node, const dt_gemm *g, int64_t products) {
+dt_panels *dt_packed_for(dt_exec *x, int node, int64_t column, const dt_gemm *g,
+                         int64_t products) {
     const int state = state_of(x->g, node);
     const dt_state *s = state < 0 ? NULL : &x->g->state[state];
     if (!may_share(x, g) || (!s && dt_type_has_batch(&x->g->node[node].type))) return NULL;
-    const dt_packed wanted = wanted_by(x, node, g, s);
+    const dt_packed wanted = wanted_by(x, node, column, g, s);
     dt_packed *p = find_packed(x->engine, &wanted);
     int i = 0;
     while (i < x->n_packed && x->packed[i].of != p) i++;

@@ -28,6 +28,9 @@
  *     segment 2   by heads:   attention
  *     segment 3   by time:    ...
  *
+ * If it has few examples that are no sequences, or if one token is generated, all rows are one
+ * piece. Products by large weights, which take the longer to read, are then divided by columns.
+ *
  * With `reproducible`, rows are divided at the borders of shards instead. Libraries choose their
  * kernels by the number of rows in a call, so a row has the same bits only if it is always computed
  * together with the same other rows.
@@ -237,7 +240,26 @@ static bool has_steps(const dt_cutter *c, int i) {
     return any;
 }
 
+/* Returns the number of pieces by columns of a product of few rows by weights; 1 for others. A
+ * quarter of a million weights are read in 2 pieces, 2 million in 4, 17 million in 8: wide pieces,
+ * because narrow ones read little of each page of memory. */
+static int units_for_columns(const dt_cutter *c, int i) {
+    const dt_node *n = &c->g->node[i];
+    const dt_dot_attr *a = dt_dot_of(n);
+    const dt_rule *r = &c->rule[i];
+    if (!a || a->n_batch > 0 || c->row_units > 1 || c->time_units || c->p->cut ||
+        n->type.dim[0] >= 0 || r->out[0] < 0 || r->in[0][0] != r->out[0] ||
+        a->lhs_contract[a->n_contract - 1] != input(c, i, 0)->type.rank - 1 ||
+        dt_type_has_batch(&input(c, i, 1)->type))
+        return 1;
+    const int64_t columns = dt_dot_columns(c->g, i);
+    int units = dt_tiles_below(cbrt((double)dt_type_elements(&input(c, i, 1)->type) / (1 << 15)));
+    while (units > 1 && columns < units * DT_COLUMN_BLOCK) units /= 2;
+    return units;
+}
+
 static dt_division division_of(const dt_cutter *c, int i) {
+    if (units_for_columns(c, i) > 1 && can_split(c, i, DT_BY_COLUMNS)) return DT_BY_COLUMNS;
     if (!c->time_units || dt_is_leaf(&c->g->node[i]) || c->p->piece[i].absorbed) return DT_BY_ROWS;
     if (has_steps(c, i) && can_split(c, i, DT_BY_TIME)) return DT_BY_TIME;
     const dt_type *t = &c->g->node[i].type;
@@ -248,7 +270,9 @@ static dt_division division_of(const dt_cutter *c, int i) {
 static void divide(dt_cutter *c, int i) {
     dt_node_division *piece = &c->p->piece[i];
     piece->by = division_of(c, i);
-    piece->units = piece->by == DT_BY_ROWS ? units_of(c, i) : c->time_units;
+    piece->units = piece->by == DT_BY_ROWS      ? units_of(c, i)
+                   : piece->by == DT_BY_COLUMNS ? units_for_columns(c, i)
+                                                : c->time_units;
     if (piece->by == DT_BY_HEADS)
         piece->units = (int)dt_min(piece->units, c->p->batch * dt_heads_of(c->g, i));
 }

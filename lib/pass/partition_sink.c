@@ -10,6 +10,10 @@
  *                       reader, too. If an update needs a number of all gradients, such as whether
  *                       they are finite, the whole update is then computed after that number, and
  *                       no part of it is computed before and stored
+ *     large gradients   of kernels, larger than the activations that they are computed from, are
+ *                       computed with their first reader, the update, so that they are still in
+ *                       the cache. An update can be later than the gradient because products by
+ *                       columns read the old kernel
  *     whole gradients   of kernels, each a single piece, are moved with their updates to the next
  *                       segment, if that one has pieces for all threads and their own has not.
  *                       Before, one thread works in segment 4 while the others wait:
@@ -108,6 +112,22 @@ bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n) {
     return of->op->multiplied && !dt_type_has_batch(&of->type);
 }
 
+static double elements_of(const dt_cutter *c, int i) {
+    const dt_type *t = &c->g->node[i].type;
+    double n = 1;
+    for (int d = 0; d < t->rank; d++)
+        n *= t->dim[d] < 0 ? (double)-t->dim[d] * (double)c->p->batch : (double)t->dim[d];
+    return n;
+}
+
+/* Whether a kernel's gradient has more elements than its inputs, which must be kept if it waits. */
+static bool is_large_gradient(const dt_cutter *c, int i) {
+    const dt_node *n = &c->g->node[i];
+    double kept = 0;
+    for (int k = 0; k < n->n_in; k++) kept += elements_of(c, n->in[k]);
+    return dt_is_kernel_gradient(c->g, n) && kept < elements_of(c, i);
+}
+
 /* Returns [segments], whether a segment has divided nodes that stay there, so that all threads have
  * work in it. */
 static bool *find_shared(const dt_cutter *c, dt_arena *scratch) {
@@ -160,7 +180,7 @@ void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch) {
     for (int i = c->g->n_nodes - 1; i >= 0; i--) {
         dt_node_division *piece = &c->p->piece[i];
         if (piece->segment < 0) continue;
-        if ((can_wait(c, i) || source[i] != i) && first[i] < none)
+        if ((can_wait(c, i) || source[i] != i || is_large_gradient(c, i)) && first[i] < none)
             piece->segment = dt_max(piece->segment, latest(c, i, first[i]));
         else if (whole[i] && latest(c, i, first[i]) > piece->segment) piece->segment++;
         note_inputs(c, i, first);

@@ -186,8 +186,13 @@ dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph
 typedef enum dt_division {
     DT_BY_ROWS = 1, /* dimension 0: rows of the batch, or of a value without a batch dimension */
     DT_BY_TIME = 2, /* dimensions 0 and 1 as one: the time steps of all examples */
-    DT_BY_HEADS = 4 /* in attention: the key heads of all examples */
+    DT_BY_HEADS = 4,  /* in attention: the key heads of all examples */
+    DT_BY_COLUMNS = 8 /* in products of few rows by weights: blocks of columns of the weights */
 } dt_division;
+
+/* Pieces by columns begin at multiples of this number: the most columns of a panel of our own
+ * products. */
+enum { DT_COLUMN_BLOCK = 64 };
 
 typedef struct dt_node_division {
     int units; /* number of pieces; 1: the value is not divided */
@@ -234,6 +239,9 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
  * at multiples of k. If the result is divided by time or by heads, these are the steps or heads of
  * all examples. */
 void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi);
+/* Returns the number of columns of a dot_general's result: the product of the sizes of the second
+ * operand's free dimensions. */
+int64_t dt_dot_columns(const dt_graph *g, int node);
 /* Like dt_piece_rows, for a node that is divided into `units` pieces instead of its own number. */
 void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *lo, int64_t *hi);
 /* Whether a node needs no work, because its result is the memory of its first input: a reshape or a

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of divided programs: names of values, the rows of a piece, and printing. */
+#include "base/size.h"
 #include "pass/pass.h"
 
 bool dt_is_name(const dt_node *n) { return n->op->role == DT_ROLE_NAME; }
@@ -17,6 +18,22 @@ void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t
     dt_part_rows(p, node, unit, p->piece[node].units, lo, hi);
 }
 
+int64_t dt_dot_columns(const dt_graph *g, int node) {
+    const dt_node *n = &g->node[node];
+    const dt_dot_attr *a = dt_dot_of(n);
+    const dt_type *b = &g->node[n->in[1]].type;
+    int64_t columns = dt_type_elements(b);
+    for (int k = 0; k < a->n_contract; k++) columns /= dt_max(1, b->dim[a->rhs_contract[k]]);
+    return columns;
+}
+
+/* Divides n columns into pieces that begin at multiples of DT_COLUMN_BLOCK. */
+static void part_of_columns(int64_t n, int unit, int units, int64_t *lo, int64_t *hi) {
+    const int64_t blocks = (n + DT_COLUMN_BLOCK - 1) / DT_COLUMN_BLOCK;
+    *lo = blocks * unit / units * DT_COLUMN_BLOCK;
+    *hi = dt_min(n, blocks * (unit + 1) / units * DT_COLUMN_BLOCK);
+}
+
 void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *lo, int64_t *hi) {
     const dt_type *t = &p->graph->node[node].type;
     int64_t size = t->rank == 0    ? 1
@@ -24,6 +41,10 @@ void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *l
                                    : t->dim[0],
             k = t->rank && t->dim[0] < 0 ? -t->dim[0] : 1;
 
+    if (p->piece[node].by == DT_BY_COLUMNS) {
+        part_of_columns(dt_dot_columns(p->graph, node), unit, units, lo, hi);
+        return;
+    }
     if (p->piece[node].by == DT_BY_TIME) size *= t->dim[1];
     if (p->piece[node].by == DT_BY_HEADS) size *= dt_heads_of(p->graph, node);
     if (p->cut && t->rank && t->dim[0] < 0 && units == p->cuts && units > 1) {
@@ -47,9 +68,10 @@ static void print_piece(const dt_graph *g, int i, dt_str *out, void *user) {
     else if (piece->segment >= 0 && piece->units > 1)
         dt_str_printf(out, "  [segment %d, group %d, %d pieces%s]", piece->segment, piece->group,
                       piece->units,
-                      piece->by == DT_BY_TIME    ? " by time"
-                      : piece->by == DT_BY_HEADS ? " by heads"
-                                                 : "");
+                      piece->by == DT_BY_TIME      ? " by time"
+                      : piece->by == DT_BY_HEADS   ? " by heads"
+                      : piece->by == DT_BY_COLUMNS ? " by columns"
+                                                   : "");
     else if (piece->segment >= 0)
         dt_str_printf(out, "  [segment %d, group %d, whole]", piece->segment, piece->group);
 }

@@ -29,6 +29,7 @@ static bool works(const checker *c, int i) { return c->p->piece[i].segment >= 0;
 static void check_pieces(const checker *c, int i) {
     dt_type type = dt_type_at(&c->g->node[i].type, c->p->batch);
     int64_t size = type.rank ? type.dim[0] : 1, at = 0, lo, hi;
+    if (c->p->piece[i].by == DT_BY_COLUMNS) size = dt_dot_columns(c->g, i);
     if (c->p->piece[i].by == DT_BY_TIME) size *= type.dim[1];
     if (c->p->piece[i].by == DT_BY_HEADS) size *= c->g->node[c->g->node[i].in[1]].type.dim[2];
     if (c->p->piece[i].units < 1) complain(c, i, "no pieces");
@@ -75,7 +76,9 @@ static bool needs_same_piece(const checker *c, int i, int k) {
     if (dt_cut_of(&c->g->node[i]) == DT_CUT_TILES) /* part u is the sum over piece u of the batch */
         return c->p->piece[i].units == dt_segment_count(&c->g->node[i]) &&
                sort_of_rows(&c->g->node[j].type) == -1;
-    if (c->p->piece[i].by != c->p->piece[j].by || c->p->piece[i].by == DT_BY_HEADS) return false;
+    if (c->p->piece[i].by != c->p->piece[j].by || c->p->piece[i].by == DT_BY_HEADS ||
+        c->p->piece[i].by == DT_BY_COLUMNS)
+        return false;
     if (c->p->piece[i].by == DT_BY_TIME && (rule.out[1] < 0 || rule.in[k][1] != rule.out[1]))
         return false;
     return rule.out[0] >= 0 && rule.in[k][0] == rule.out[0] &&
