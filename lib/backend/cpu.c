@@ -10,7 +10,7 @@
 #include "backend/backend_impl.h"
 #include "exec/exec.h"
 
-enum { PASSES = 4 };
+enum { PASSES = 5 };
 
 typedef struct cpu_program {
     dt_arena *arena;
@@ -38,6 +38,8 @@ static dt_status *run_passes(cpu_program *p, const dt_compile_request *r, dt_gra
     dt_status *s = dt_unannotate(*g, &out);
     DT_TRY(took(p, g, out, s));
     s = dt_upcast(*g, &out);
+    DT_TRY(took(p, g, out, s));
+    s = dt_split_sums(*g, &out);
     DT_TRY(took(p, g, out, s));
     s = dt_tile_batch(*g, r->rows, r->replicas, &out);
     DT_TRY(took(p, g, out, s));

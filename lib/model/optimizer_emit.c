@@ -24,7 +24,7 @@
  *                      makes all gradients NaN, so that the error is not hidden
  */
 
-static dt_value sum_of_squares(dt_value g) { return dt_sum_all(dt_multiply(g, g)); }
+static dt_value sum_of_squares(dt_value g) { return dt_reduce_sum(dt_multiply(g, g), DT_NO_AXIS); }
 
 /* Limits the norm of g to c: g c / max(|g|, c). */
 static dt_value clip_norm(dt_value g, double c) {
@@ -128,7 +128,7 @@ static dt_value all_finite(const dt_value *g, int n) {
     dt_value sum = {0};
     for (int i = 0; i < n; i++) {
         if (!g[i].trace) continue;
-        dt_value own = dt_convert(dt_sum_all(dt_subtract(g[i], g[i])), DT_FLOAT32);
+        dt_value own = dt_convert(dt_reduce_sum(dt_subtract(g[i], g[i]), DT_NO_AXIS), DT_FLOAT32);
         sum = sum.trace ? dt_add(sum, own) : own;
     }
     return sum.trace ? dt_compare(sum, dt_like(sum, 0), DT_EQ) : sum;

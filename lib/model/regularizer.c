@@ -35,7 +35,7 @@ dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named
 
 static dt_value penalty(const dt_named *n, dt_value x) {
     const dt_regularizer *row = (const dt_regularizer *)n->kind;
-    return row->whole ? row->whole(n->args, x) : dt_sum_all(row->each(n->args, x));
+    return row->whole ? row->whole(n->args, x) : dt_reduce_sum(row->each(n->args, x), DT_NO_AXIS);
 }
 
 static dt_value plus(dt_value a, dt_value b) { return a.trace ? dt_add(a, b) : b; }

@@ -266,12 +266,6 @@ static dt_value reduce_along(dt_value x, dt_reduce_kind kind, int axis) {
 
 dt_value dt_reduce_sum(dt_value x, int axis) { return reduce_along(x, DT_REDUCE_SUM, axis); }
 
-dt_value dt_sum_all(dt_value x) {
-    const int rank = dt_type_of_value(x).rank;
-    return dt_reduce_sum(rank > 1 ? dt_reduce(x, DT_REDUCE_SUM, dt_all_dims(rank) & ~1u) : x,
-                         DT_NO_AXIS);
-}
-
 dt_value dt_as_float(dt_value x) {
     dt_dtype d = dt_type_of_value(x).dtype;
     if (dt_dtype_is_float(d) || d == DT_BOOL) return x;

@@ -225,9 +225,6 @@ dt_value dt_broadcast_to(dt_value x, const dt_type *type);
 /* Broadcasts with dimensions aligned at the first one: (B) to (B, 10). */
 dt_value dt_broadcast_rows(dt_value x, const dt_type *type);
 dt_value dt_reduce(dt_value x, dt_reduce_kind kind, uint32_t dims);
-/* Emits the sum of all elements of x, such as a norm of weights: first over all dimensions but the
- * first one, so that threads share the rows. */
-dt_value dt_sum_all(dt_value x);
 dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr);
 /* Converts integers to the float type that TensorFlow's reductions over replicas use, so that a
  * MEAN of integers is not truncated: float32 for 1 or 2 bytes, else float64. Returns floats and

@@ -4,7 +4,8 @@
  * entry for each node of a graph.
  *
  *     traced graph -> dt_fold -> dt_join_steps -> dt_shards (if reproducible) -> (pass/spmd.h)
- *                  -> dt_unannotate -> dt_upcast -> dt_tile_batch -> dt_partition -> program
+ *                  -> dt_unannotate -> dt_upcast -> dt_split_sums -> dt_tile_batch -> dt_partition
+ *                  -> program
  *
  * Most of these steps are optional. dt_simplify runs after several of them.
  */
@@ -265,6 +266,13 @@ dt_status *dt_chip_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 /* Computes float16 and bfloat16 in float32 and rounds the results (upcast.c). Sets *out to NULL if
  * g has no such values. */
 dt_status *dt_upcast(const dt_graph *g, dt_graph **out) DT_MUST_USE;
+
+/* ---- sums of weights ---- */
+
+/* Divides sums of all elements of large values without a batch dimension, such as norms of
+ * gradients: first over all dimensions but the first one, so that threads share the rows. Sets *out
+ * to NULL if g has none. */
+dt_status *dt_split_sums(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- removing annotations ---- */
 

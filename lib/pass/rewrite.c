@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rewriting: copies a graph node by node, in order. A pass supplies only the function that replaces
  * a node. */
+#include "op/shapes.h"
 #include "pass/pass.h"
 
 dt_status *dt_rewrite(const dt_graph *g, dt_rewriter *rewriter, const void *user, dt_graph **out) {
@@ -43,4 +44,32 @@ static dt_value read_through(const dt_rewrite_call *c) {
 dt_status *dt_unannotate(const dt_graph *g, dt_graph **out) {
     *out = NULL;
     return is_annotated(g) ? dt_rewrite(g, read_through, NULL, out) : NULL;
+}
+
+/* ---- sums of weights ---- */
+
+/* sums of fewer elements are left to one thread */
+enum { LEAST_ELEMENTS = 100000 };
+
+/* Whether a node sums all elements of a large value without a batch dimension, such as the norm of
+ * a gradient. */
+static bool is_large_sum(const dt_graph *g, int i) {
+    const dt_reduce_attr *a = dt_reduce_of(&g->node[i]);
+    if (!a || a->kind != DT_REDUCE_SUM) return false;
+    const dt_type *t = &g->node[g->node[i].in[0]].type;
+    return t->rank > 1 && a->dims == dt_all_dims(t->rank) && !dt_type_has_batch(t) &&
+           dt_type_elements(t) >= LEAST_ELEMENTS;
+}
+
+static dt_value rows_first(const dt_rewrite_call *c) {
+    if (!is_large_sum(c->graph, c->node)) return dt_emit_like(c->trace, c->graph, c->node, c->in);
+    const uint32_t all = dt_all_dims(dt_type_of_value(c->in[0]).rank);
+    return dt_reduce(dt_reduce(c->in[0], DT_REDUCE_SUM, all & ~1u), DT_REDUCE_SUM, 1u);
+}
+
+dt_status *dt_split_sums(const dt_graph *g, dt_graph **out) {
+    bool any = false;
+    for (int i = 0; i < g->n_nodes; i++) any |= is_large_sum(g, i);
+    *out = NULL;
+    return any ? dt_rewrite(g, rows_first, NULL, out) : NULL;
 }

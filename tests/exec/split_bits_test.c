@@ -2,8 +2,8 @@
 /*
  * Steps split by rows, heads and columns of outputs over logical devices give the bits of the step
  * before it was split, where a product's rows and columns do not depend on what stands beside them:
- * oneDNN's do not, OpenBLAS changes kernels with the size. So do pieces by time and by heads, into
- * which the executor divides few examples.
+ * oneDNN's do not, OpenBLAS changes kernels with the size. So do pieces by time, by heads and by
+ * columns, into which the executor divides few examples.
  */
 #include "kit.h"
 
@@ -180,49 +180,65 @@ static void build_text(step *s) {
     train(s, dt_add(dt_reduce_sum(dt_multiply(y, y), 2), loss), 4);
 }
 
+/* Two layers of half a million and a million weights; the columns of the second are two blocks and a part. */
+static void build_wide(step *s) {
+    const dt_value x = input(s, 2), h = dt_tanh(dt_matmul(x, matrix(s, WIDTH, 8192)));
+    train(s, dt_matmul(h, matrix(s, 8192, 130)), 2);
+}
+
 static bool by_rows(const dt_graph *g, int node, dt_division by) {
     return by == DT_BY_ROWS && dt_exec_can_split(g, node, by);
 }
 
-/* divided: how many nodes have pieces by time, and by heads */
-static unsigned char *run_text(dt_engine *e, int64_t rows, bool divides, int divided[2],
-                               size_t *size) {
-    lowered l = make(build_text, 1);
+/* What a step left, and how many of its nodes have pieces by time, by heads and by columns. */
+typedef struct left_over {
+    unsigned char *bytes;
+    size_t size;
+    int divided[DT_BY_COLUMNS + 1];
+} left_over;
+
+static left_over run_few(dt_engine *e, void (*build)(step *), int64_t rows, bool divides) {
+    left_over o = {0};
+    lowered l = make(build, 1);
     feed f = feed_make(l.g, 1, 1, &rows);
     ok_for(dt_simplify(l.folded.graph, &l.graph), 0);
     runnable r = compile_split(&l, e, &f, divides ? dt_exec_can_split : by_rows);
-    divided[0] = divided[1] = 0;
     for (int i = 0; i < l.graph->n_nodes; i++)
-        for (int k = 0; k < 2; k++)
-            divided[k] += r.program->piece[i].by == (k ? DT_BY_HEADS : DT_BY_TIME) &&
-                          r.program->piece[i].units > 1;
+        o.divided[r.program->piece[i].by] += r.program->piece[i].units > 1;
     run_step(&r);
-    unsigned char *bytes = outcome_bytes(&r, size);
+    o.bytes = outcome_bytes(&r, &o.size);
     runnable_release(&r);
     feed_release(&f);
     lowered_release(&l);
-    return bytes;
+    return o;
 }
 
 static void test_few_examples_are_divided_with_the_same_bits(void **state) {
     (void)state;
     static const struct {
+        void (*build)(step *);
         int64_t rows;
-        bool divided;
-    } cases[] = {{1, true}, {2, true}, {3, true}, {8, false}};
+        int time, heads, columns; /* the least number of nodes divided so; 0: none is */
+    } cases[] = {{build_text, 1, 20, 4, 0}, {build_text, 2, 20, 4, 0}, {build_text, 3, 20, 4, 0},
+                 {build_text, 8, 0, 0, 0},  {build_wide, 1, 0, 0, 3},  {build_wide, 3, 0, 0, 3},
+                 {build_wide, 17, 0, 0, 3}, {build_wide, 63, 0, 0, 3}, {build_wide, 64, 0, 0, 0}};
     dt_engine *e = engine_with(2, DT_KERNELS_OWN);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int whole[2], parts[2];
-        size_t n = 0, m = 0;
-        unsigned char *a = run_text(e, cases[i].rows, false, whole, &n),
-                      *b = run_text(e, cases[i].rows, true, parts, &m);
-        assert_int_equal(whole[0] + whole[1], 0);
-        if ((parts[0] > 20 && parts[1] == 4) != cases[i].divided)
-            fail_msg("%d examples: %d by time, %d by heads", (int)cases[i].rows, parts[0],
-                     parts[1]);
-        if (n != m || memcmp(a, b, n) != 0) fail_msg("%d examples: other bits", (int)cases[i].rows);
-        free(a);
-        free(b);
+        const int rows = (int)cases[i].rows;
+        left_over a = run_few(e, cases[i].build, rows, false),
+                b = run_few(e, cases[i].build, rows, true);
+        const int least[] = {cases[i].time, cases[i].heads, cases[i].columns},
+                  by[] = {DT_BY_TIME, DT_BY_HEADS, DT_BY_COLUMNS};
+        for (int k = 0; k < 3; k++) {
+            assert_int_equal(a.divided[by[k]], 0);
+            if (least[k] ? b.divided[by[k]] < least[k] : b.divided[by[k]] > 0)
+                fail_msg("case %zu, %d examples: %d nodes divided by %d", i, rows, b.divided[by[k]],
+                         by[k]);
+        }
+        if (a.size != b.size || memcmp(a.bytes, b.bytes, a.size) != 0)
+            fail_msg("case %zu, %d examples: other bits", i, rows);
+        free(a.bytes);
+        free(b.bytes);
     }
     dt_engine_close(e);
 }
