@@ -316,8 +316,8 @@ static inline int64_t dt_element_bytes(const dt_exec *x, int node) {
 
 /* Returns the packed copy, owned by the engine, of the matrix B of a number of equal products,
  * where B is the value of a node, or the g->n columns of it that begin at `column`. Returns NULL if
- * B is not kept packed: it is not a variable and has a batch dimension, n or k is 0, or the products
- * are neither of float32 by our own loops nor of packed bfloat16. */
+ * B is not kept packed: it is not a variable and has a batch dimension, n or k is 0, or the
+ * products are neither of float32 by our own loops nor of packed bfloat16. */
 dt_panels *dt_packed_for(dt_exec *x, int node, int64_t column, const dt_gemm *g, int64_t products);
 void dt_packed_release(dt_exec *x);
 /* Called when x is compiled: decides which packed copies of weights x counts. Each is counted by at

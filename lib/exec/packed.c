@@ -53,8 +53,9 @@ static int64_t bytes_of(const dt_exec *x, const dt_packed *p) {
 
 static bool is_same(const dt_packed *p, const dt_packed *q) {
     return p->variable == q->variable && p->exec == q->exec && p->node == q->node &&
-           p->column == q->column && p->g.n == q->g.n && p->g.k == q->g.k && p->g.trans_b == q->g.trans_b &&
-           p->g.ldb == q->g.ldb && p->g.in[1] == q->g.in[1] && p->width == q->width;
+           p->column == q->column && p->g.n == q->g.n && p->g.k == q->g.k &&
+           p->g.trans_b == q->g.trans_b && p->g.ldb == q->g.ldb && p->g.in[1] == q->g.in[1] &&
+           p->width == q->width;
 }
 
 static dt_packed *find_packed(dt_engine *e, const dt_packed *wanted) {
@@ -94,8 +95,7 @@ static dt_packed wanted_by(const dt_exec *x, int node, int64_t column, const dt_
     return p;
 }
 
-dt_panels *dt_packed_for(dt_exec *x, int node, int64_t column, const dt_gemm *g,
-                         int64_t products) {
+dt_panels *dt_packed_for(dt_exec *x, int node, int64_t column, const dt_gemm *g, int64_t products) {
     const int state = state_of(x->g, node);
     const dt_state *s = state < 0 ? NULL : &x->g->state[state];
     if (!may_share(x, g) || (!s && dt_type_has_batch(&x->g->node[node].type))) return NULL;

@@ -33,7 +33,8 @@ static bool may_be_own(const dt_exec *x, int node) {
     const dt_node_division *p = &x->p->piece[node];
     return s->home == DT_HOME_ARENA && s->owner == node && p->segment >= 0 && p->units > 1 &&
            s->first == p->segment && s->last == p->segment && s->bytes < TOO_MUCH &&
-           p->by != DT_BY_HEADS && p->by != DT_BY_COLUMNS && dt_cut_of(&x->g->node[node]) != DT_CUT_TILES;
+           p->by != DT_BY_HEADS && p->by != DT_BY_COLUMNS &&
+           dt_cut_of(&x->g->node[node]) != DT_CUT_TILES;
 }
 
 static void kernel_reads(dt_exec *x, int node, dt_reader *read, int number) {

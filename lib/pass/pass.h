@@ -185,8 +185,8 @@ dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph
  */
 /* The dimension along which a value is divided into pieces. */
 typedef enum dt_division {
-    DT_BY_ROWS = 1, /* dimension 0: rows of the batch, or of a value without a batch dimension */
-    DT_BY_TIME = 2, /* dimensions 0 and 1 as one: the time steps of all examples */
+    DT_BY_ROWS = 1,   /* dimension 0: rows of the batch, or of a value without a batch dimension */
+    DT_BY_TIME = 2,   /* dimensions 0 and 1 as one: the time steps of all examples */
     DT_BY_HEADS = 4,  /* in attention: the key heads of all examples */
     DT_BY_COLUMNS = 8 /* in products of few rows by weights: blocks of columns of the weights */
 } dt_division;

@@ -180,7 +180,8 @@ static void build_text(step *s) {
     train(s, dt_add(dt_reduce_sum(dt_multiply(y, y), 2), loss), 4);
 }
 
-/* Two layers of half a million and a million weights; the columns of the second are two blocks and a part. */
+/* Two layers of half a million and a million weights. The columns of the second are two blocks and
+ * a part of one. */
 static void build_wide(step *s) {
     const dt_value x = input(s, 2), h = dt_tanh(dt_matmul(x, matrix(s, WIDTH, 8192)));
     train(s, dt_matmul(h, matrix(s, 8192, 130)), 2);
@@ -226,7 +227,7 @@ static void test_few_examples_are_divided_with_the_same_bits(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int rows = (int)cases[i].rows;
         left_over a = run_few(e, cases[i].build, rows, false),
-                b = run_few(e, cases[i].build, rows, true);
+                  b = run_few(e, cases[i].build, rows, true);
         const int least[] = {cases[i].time, cases[i].heads, cases[i].columns},
                   by[] = {DT_BY_TIME, DT_BY_HEADS, DT_BY_COLUMNS};
         for (int k = 0; k < 3; k++) {

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check-fast: file data
 # check-fast: conf file data base
 # Every reader of texts that a user names, with every fault of such texts: its message, or that it reads the same as without the fault.
 . tests/cli/setup.sh
