@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a run ended, taken from its last attempt or, without a record, from its newest checkpoint.
  * Also its metrics. */
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -133,14 +134,15 @@ dt_figure dt_report_figure(const dt_report_run *r, const dt_series *s) {
     dt_figure f = {.last = s->p[s->n - 1].y, .kept_epoch = kept_epoch(r), .way = way};
     for (int i = 0; i < s->n; i++) {
         const double y = s->p[i].y;
-        if ((int64_t)s->p[i].x == f.kept_epoch && i < s->n - 1) {
+        const int64_t epoch = (int64_t)ceil(s->p[i].x); /* a point within epoch 3 is at 2.4 */
+        if (epoch == f.kept_epoch && i < s->n - 1) {
             f.has_kept = true;
             f.kept = y;
         }
         if (!way || !isfinite(y) || (f.has_best && way * y <= way * f.best)) continue;
         f.has_best = true;
         f.best = y;
-        f.epoch = (int64_t)s->p[i].x;
+        f.epoch = epoch;
     }
     return f;
 }

@@ -56,6 +56,14 @@ for name, f in run['figures'].items(): print(name, f['kept_epoch'], f['kept'] ==
 print('kept' in run['figures']['far'], run['figures']['far']['kept'] != run['figures']['far']['last'])"
 page run "print('kept' in run['figures']['far'])"
 
+# A validation within an epoch counts to that epoch, not to the one before.
+"$DTRAIN" fit job.yaml -q output.dir=within 'fit={steps: 30, validation_freq: 4}' dataset.validation_split=0.25 \
+    dataset.global_batch_size=3 compile.optimizer.SGD.learning_rate=0.5
+page within "
+f, s = run['figures']['val_loss'], run['by_epoch']['val_loss']
+at = s['x'][s['y'].index(f['best'])]
+print('within:', at, f['epoch'], 'kept' in f)"
+
 # Begun anew, it has neither the epochs nor the weights of the run before, which are there still.
 "$DTRAIN" fit job.yaml -q --fresh --inject nan@step=3 2>err && echo "no error"
 tiles run
