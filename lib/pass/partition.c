@@ -201,8 +201,9 @@ static int units_of(const dt_cutter *c, int i) {
         !can_split(c, i, DT_BY_ROWS))
         return 1;
     if (n->type.dim[0] < 0) return dt_is_image(n) ? c->image_units : c->row_units;
-    /* a sum over other dimensions than the first one costs what its input has elements */
-    return units_for_elements(dt_reduce_of(n) ? input(c, i, 0) : n);
+    /* a sum that keeps dimension 0 is divided like its input, which takes the time */
+    const bool keeps_rows = dt_reduce_of(n) && c->rule[i].in[0][0] == c->rule[i].out[0];
+    return units_for_elements(keeps_rows ? input(c, i, 0) : n);
 }
 
 /* ---- few examples ---- */

@@ -120,6 +120,14 @@ static double elements_of(const dt_cutter *c, int i) {
     return n;
 }
 
+/* Whether workers exchange values. Then gradients do not wait, so that the first of them are sent
+ * while others are computed. */
+static bool has_exchanges(const dt_cutter *c) {
+    for (int i = 0; i < c->g->n_nodes; i++)
+        if (dt_is_exchange(&c->g->node[i])) return true;
+    return false;
+}
+
 /* Whether a kernel's gradient has more elements than its inputs, which must be kept if it waits. */
 static bool is_large_gradient(const dt_cutter *c, int i) {
     const dt_node *n = &c->g->node[i];
@@ -175,12 +183,13 @@ void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch) {
         first[i] = none;
         c->fixed[i] = is_fixed(c, i);
     }
-    const bool *whole = find_whole(c, scratch);
+    const bool *whole = find_whole(c, scratch), waits = !has_exchanges(c);
     const int *source = find_sources(c, scratch);
     for (int i = c->g->n_nodes - 1; i >= 0; i--) {
         dt_node_division *piece = &c->p->piece[i];
         if (piece->segment < 0) continue;
-        if ((can_wait(c, i) || source[i] != i || is_large_gradient(c, i)) && first[i] < none)
+        if ((can_wait(c, i) || source[i] != i || (waits && is_large_gradient(c, i))) &&
+            first[i] < none)
             piece->segment = dt_max(piece->segment, latest(c, i, first[i]));
         else if (whole[i] && latest(c, i, first[i]) > piece->segment) piece->segment++;
         note_inputs(c, i, first);
