@@ -241,20 +241,27 @@ static bool has_steps(const dt_cutter *c, int i) {
     return any;
 }
 
+/* the least work of a product that is divided by columns, some 40 us; each costs two joins */
+enum { LEAST_WORK = 5000000 };
+
 /* Returns the number of pieces by columns of a product of few rows by weights; 1 for others. A
  * quarter of a million weights are read in 2 pieces, 2 million in 4, 17 million in 8: wide pieces,
- * because narrow ones read little of each page of memory. */
+ * because narrow ones read little of each page of memory. Reading a weight takes as long as 8
+ * rows' products by it. */
 static int units_for_columns(const dt_cutter *c, int i) {
     const dt_node *n = &c->g->node[i];
     const dt_dot_attr *a = dt_dot_of(n);
     const dt_rule *r = &c->rule[i];
-    if (!a || a->n_batch > 0 || c->row_units > 1 || c->time_units || c->p->cut ||
-        n->type.dim[0] >= 0 || r->out[0] < 0 || r->in[0][0] != r->out[0] ||
+    if (!a || a->n_batch > 0 || a->n_contract == 0 || c->row_units > 1 || c->time_units ||
+        c->p->cut || n->type.dim[0] >= 0 || r->out[0] < 0 || r->in[0][0] != r->out[0] ||
         a->lhs_contract[a->n_contract - 1] != input(c, i, 0)->type.rank - 1 ||
         dt_type_has_batch(&input(c, i, 1)->type))
         return 1;
     const int64_t columns = dt_dot_columns(c->g, i);
-    int units = dt_tiles_below(cbrt((double)dt_type_elements(&input(c, i, 1)->type) / (1 << 15)));
+    const double weights = (double)dt_type_elements(&input(c, i, 1)->type),
+                 rows = dt_elements_of(c, i) / (double)dt_max(1, columns);
+    if (weights * (rows + 8) < LEAST_WORK) return 1;
+    int units = dt_tiles_below(cbrt(weights / (1 << 15)));
     while (units > 1 && columns < units * DT_COLUMN_BLOCK) units /= 2;
     return units;
 }

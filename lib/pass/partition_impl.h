@@ -49,6 +49,15 @@ static inline bool dt_is_leaf(const dt_node *n) {
            n->op->role == DT_ROLE_CONSTANT;
 }
 
+/* Returns the number of elements of node i, of all examples. */
+static inline double dt_elements_of(const dt_cutter *c, int i) {
+    const dt_type *t = &c->g->node[i].type;
+    double n = 1;
+    for (int d = 0; d < t->rank; d++)
+        n *= t->dim[d] < 0 ? (double)-t->dim[d] * (double)c->p->batch : (double)t->dim[d];
+    return n;
+}
+
 /* Whether node i repeats a scalar, so that it needs no memory. */
 static inline bool dt_repeats_number(const dt_graph *g, int i) {
     const dt_node *n = &g->node[i];

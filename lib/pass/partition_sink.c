@@ -112,14 +112,6 @@ bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n) {
     return of->op->multiplied && !dt_type_has_batch(&of->type);
 }
 
-static double elements_of(const dt_cutter *c, int i) {
-    const dt_type *t = &c->g->node[i].type;
-    double n = 1;
-    for (int d = 0; d < t->rank; d++)
-        n *= t->dim[d] < 0 ? (double)-t->dim[d] * (double)c->p->batch : (double)t->dim[d];
-    return n;
-}
-
 /* Whether workers exchange values. Then gradients do not wait, so that the first of them are sent
  * while others are computed. */
 static bool has_exchanges(const dt_cutter *c) {
@@ -132,8 +124,8 @@ static bool has_exchanges(const dt_cutter *c) {
 static bool is_large_gradient(const dt_cutter *c, int i) {
     const dt_node *n = &c->g->node[i];
     double kept = 0;
-    for (int k = 0; k < n->n_in; k++) kept += elements_of(c, n->in[k]);
-    return dt_is_kernel_gradient(c->g, n) && kept < elements_of(c, i);
+    for (int k = 0; k < n->n_in; k++) kept += dt_elements_of(c, n->in[k]);
+    return dt_is_kernel_gradient(c->g, n) && kept < dt_elements_of(c, i);
 }
 
 /* Returns [segments], whether a segment has divided nodes that stay there, so that all threads have

@@ -2,8 +2,8 @@
 /*
  * Steps split by rows, heads and columns of outputs over logical devices give the bits of the step
  * before it was split, where a product's rows and columns do not depend on what stands beside them:
- * oneDNN's do not, OpenBLAS changes kernels with the size. So do pieces by time, by heads and by
- * columns, into which the executor divides few examples.
+ * oneDNN's do not for these sizes, OpenBLAS changes kernels with the size. So do pieces by time, by
+ * heads and by columns, into which the executor divides few examples, with our own products.
  */
 #include "kit.h"
 
@@ -187,6 +187,13 @@ static void build_wide(step *s) {
     train(s, dt_matmul(h, matrix(s, 8192, 130)), 2);
 }
 
+/* A product that sums over nothing. */
+static void build_outer(step *s) {
+    const dt_value x = input(s, 2);
+    dt_return(s->t, "y",
+              dt_dot_general(x, weight(s, 1, (int64_t[]){WIDTH}), &(dt_dot_attr){.n_contract = 0}));
+}
+
 static bool by_rows(const dt_graph *g, int node, dt_division by) {
     return by == DT_BY_ROWS && dt_exec_can_split(g, node, by);
 }
@@ -221,8 +228,9 @@ static void test_few_examples_are_divided_with_the_same_bits(void **state) {
         int64_t rows;
         int time, heads, columns; /* the least number of nodes divided so; 0: none is */
     } cases[] = {{build_text, 1, 20, 4, 0}, {build_text, 2, 20, 4, 0}, {build_text, 3, 20, 4, 0},
-                 {build_text, 8, 0, 0, 0},  {build_wide, 1, 0, 0, 3},  {build_wide, 3, 0, 0, 3},
-                 {build_wide, 17, 0, 0, 3}, {build_wide, 63, 0, 0, 3}, {build_wide, 64, 0, 0, 0}};
+                 {build_text, 8, 0, 0, 0},  {build_wide, 1, 0, 0, 2},  {build_wide, 3, 0, 0, 3},
+                 {build_wide, 17, 0, 0, 3}, {build_wide, 63, 0, 0, 3}, {build_wide, 64, 0, 0, 0},
+                 {build_outer, 3, 0, 0, 0}};
     dt_engine *e = engine_with(2, DT_KERNELS_OWN);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int rows = (int)cases[i].rows;
