@@ -28,8 +28,8 @@
  *     segment 2   by heads:   attention
  *     segment 3   by time:    ...
  *
- * If it has few examples that are no sequences, or if one token is generated, all rows are one
- * piece. Products by large weights, which take the longer to read, are then divided by columns.
+ * If it has fewer than 64 rows, for example one token that is generated, all rows are one piece.
+ * Long products by large weights are then divided by columns of the weights.
  *
  * With `reproducible`, rows are divided at the borders of shards instead. Libraries choose their
  * kernels by the number of rows in a call, so a row has the same bits only if it is always computed
@@ -183,11 +183,10 @@ static bool can_split(const dt_cutter *c, int i, dt_division by) {
  * MOST_SEGMENTS, or 1 if fewer than LEAST_SUMMED elements are summed, for which joining would cost
  * more. */
 static int units_for_segments(const dt_cutter *c, int i) {
-    const dt_type *in = &input(c, i, 0)->type;
     const int count = dt_segment_count(&c->g->node[i]);
-    int64_t elements = c->p->batch;
-    for (int d = 0; d < in->rank; d++) elements *= in->dim[d] < 0 ? -in->dim[d] : in->dim[d];
-    return elements < LEAST_SUMMED ? 1 : count < MOST_SEGMENTS ? count : MOST_SEGMENTS;
+    return dt_elements_of(c, c->g->node[i].in[0]) < LEAST_SUMMED ? 1
+           : count < MOST_SEGMENTS                               ? count
+                                                                 : MOST_SEGMENTS;
 }
 
 static int units_of(const dt_cutter *c, int i) {

@@ -51,11 +51,8 @@ static inline bool dt_is_leaf(const dt_node *n) {
 
 /* Returns the number of elements of node i, of all examples. */
 static inline double dt_elements_of(const dt_cutter *c, int i) {
-    const dt_type *t = &c->g->node[i].type;
-    double n = 1;
-    for (int d = 0; d < t->rank; d++)
-        n *= t->dim[d] < 0 ? (double)-t->dim[d] * (double)c->p->batch : (double)t->dim[d];
-    return n;
+    const dt_type t = dt_type_at(&c->g->node[i].type, c->p->batch);
+    return (double)dt_type_elements(&t);
 }
 
 /* Whether node i repeats a scalar, so that it needs no memory. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Simplify: the bits of results stay, over random steps; and what single rewrites make, as text. */
+/* Simplify: the bits of results stay, over random steps; and what single rewrites make, as text.
+ * Also which sums are split. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -207,6 +208,60 @@ static void test_single_rewrites(void **state) {
         expect_rewrite(rewrites[i].name, rewrites[i].make, rewrites[i].text);
 }
 
+/* ---- sums of weights ---- */
+
+/* The graph of a reduction of all of x, and its result after dt_split_sums; 0: it stays whole. */
+static int sums_of(const dt_type *type, dt_reduce_kind kind, float *data, float *result) {
+    dt_trace *t = dt_trace_create("sum");
+    dt_value x = dt_trace_declare(t, "x", type);
+    dt_return(t, "y", dt_reduce(x, kind, (1u << type->rank) - 1));
+    dt_graph *g = NULL, *split = NULL;
+    dt_interpretation out;
+    int sums = 0;
+    assert_null(dt_trace_end(t, &g));
+    assert_null(dt_split_sums(g, &split));
+    const dt_view arg = {dt_type_at(type, 400), data};
+    assert_null(dt_interpret(split ? split : g, NULL, 1, &(int64_t){400}, &arg, &out));
+    *result = *(float *)out.result[0].data;
+    for (int i = 0; split && i < split->n_nodes; i++) sums += dt_reduce_of(&split->node[i]) != NULL;
+    dt_interpretation_release(&out);
+    dt_graph_destroy(g);
+    if (split) dt_graph_destroy(split);
+    return sums;
+}
+
+/* Large sums go by rows first, and have the value that float64 has. */
+static void test_large_sums_are_split(void **state) {
+    (void)state;
+    static const struct {
+        int rank;
+        int64_t dim[3];
+        dt_reduce_kind kind;
+        int sums;
+    } cases[] = {
+        {2, {400, 250}, DT_REDUCE_SUM, 2},      {3, {40, 25, 100}, DT_REDUCE_SUM, 2},
+        {2, {400, 249}, DT_REDUCE_SUM, 0},      {1, {100000}, DT_REDUCE_SUM, 0},
+        {2, {DT_BATCH, 250}, DT_REDUCE_SUM, 0}, {2, {400, 250}, DT_REDUCE_MAX, 0},
+    };
+    float *data = dt_alloc(100000 * sizeof *data), result;
+    for (int i = 0; i < 100000; i++) data[i] = sinf((float)i) + 0.125f;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const dt_type type = dt_type_of(DT_FLOAT32, cases[i].rank, cases[i].dim);
+        const int64_t n =
+            dt_type_has_batch(&type) ? 400 * cases[i].dim[1] : dt_type_elements(&type);
+        double wanted = 0, most = -1;
+        for (int64_t k = 0; k < n; k++) {
+            wanted += data[k];
+            most = fmax(most, data[k]);
+        }
+        if (cases[i].kind == DT_REDUCE_MAX) wanted = most;
+        assert_int_equal(sums_of(&type, cases[i].kind, data, &result), cases[i].sums);
+        if (fabs(result - wanted) > 1e-4 * fabs(wanted))
+            fail_msg("case %zu: %.9g, not %.9g", i, result, wanted);
+    }
+    free(data);
+}
+
 /* Layers of nodes stay with them. */
 static void test_paths_stay(void **state) {
     (void)state;
@@ -227,6 +282,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_single_rewrites),
         cmocka_unit_test(test_paths_stay),
+        cmocka_unit_test(test_large_sums_are_split),
         cmocka_unit_test(test_bits_stay),
     };
     return cmocka_run_group_tests_name("pass/simplify", tests, NULL, NULL);
